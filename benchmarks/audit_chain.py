@@ -1,7 +1,7 @@
-"""What a link of the audit chain costs a write, and how fast the books are verified, each beside the same work without it.
+"""Cost of an audit chain link per write, and speed of the verification, each beside the same work without it.
 
-`python -m benchmarks.audit_chain` starts a PostgreSQL of its own, prints a table and fails if the books do not
-stand; `--quick` does the same with fewer acts.
+`python -m benchmarks.audit_chain` starts a PostgreSQL of its own, prints a table and fails if the audit log does not
+verify; `--quick` does the same with fewer acts.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def seconds(done: Callable[[], object]) -> float:
 
 
 def measure_writing(acts: int, rounds: int) -> tuple[float, float, World]:
-    """Acts a second with the chain and without it, the best of interleaved rounds, and the tenant whose books have links."""
+    """Return acts per second with and without the chain, the best of interleaved rounds, and the tenant whose log has links."""
     linked, bare = make_world(), make_world()
     personas = {world: make_persona(world) for world in (linked, bare)}
     best = {linked: float("inf"), bare: float("inf")}
@@ -81,13 +81,13 @@ def measure_writing(acts: int, rounds: int) -> tuple[float, float, World]:
 
 
 def call_owner(statement: str) -> None:
-    """One statement as the owner of the tables."""
+    """Run one statement as the owner of the tables."""
     with connections["owner"].cursor() as cursor:
         cursor.execute(statement)
 
 
 def measure_reading(world: World, rounds: int) -> tuple[float, float, ChainVerification]:
-    """Rows a second verified and only read, the best of interleaved rounds."""
+    """Return rows per second verified and only read, the best of interleaved rounds, and the verification."""
     verified = ChainVerification()
     best_read = best_verified = float("inf")
 
@@ -107,7 +107,7 @@ def measure_reading(world: World, rounds: int) -> tuple[float, float, ChainVerif
 
 
 def report(acts: int, rounds: int) -> bool:
-    """Whether the books stand."""
+    """Print the table; return whether the audit log verifies."""
     with database():
         linked, bare, world = measure_writing(acts, rounds)
         proven, read, verified = measure_reading(world, rounds)

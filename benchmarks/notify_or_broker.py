@@ -1,8 +1,8 @@
-"""What it costs to tell web processes that something was committed: a notification of PostgreSQL, or a message of the broker.
+"""Cost of telling web processes about a commit: a PostgreSQL notification, or a message of the broker.
 
 `python -m benchmarks.notify_or_broker` starts a PostgreSQL that waits for its disk, a broker and, where it is installed, pgbouncer.
-It prints the commits a second of eight writers who tell nobody, tell by `pg_notify` in the commit, or publish behind it; how long
-it takes until one listener hears; and how many of 200 are heard over pgbouncer in transaction mode. Nothing here fails.
+It prints the commits per second of eight writers without a signal, with `pg_notify` in the commit, or with a publish; the
+delay until one listener hears; and how many of 200 arrive through pgbouncer in transaction mode. Nothing here fails.
 """
 
 import argparse
@@ -34,7 +34,7 @@ Publisher = Callable[[], object]
 
 
 def rate(server: Postgres, tell: str, behind: Callable[[], Publisher]) -> float:
-    """Commits a second of all writers together."""
+    """Return the commits per second of all writers together."""
     ends = time.monotonic() + SECONDS
 
     def write(_: int) -> int:
@@ -54,7 +54,7 @@ def rate(server: Postgres, tell: str, behind: Callable[[], Publisher]) -> float:
 
 
 def database_delays(address: str, server: Postgres) -> list[float]:
-    """Milliseconds from each commit until it is heard at the address; what is not heard is left out."""
+    """Return the milliseconds from each commit until the notification arrives at the address; lost ones are left out."""
     heard: dict[str, float] = {}
     with psycopg.connect(address, autocommit=True, prepare_threshold=None) as connection:
         connection.execute(f"LISTEN {CHANNEL}")
@@ -69,7 +69,7 @@ def database_delays(address: str, server: Postgres) -> list[float]:
 
 
 def broker_delays(url: str, server: Postgres) -> list[float]:
-    """The same by a message that is published behind the commit."""
+    """Return the milliseconds from each commit until a message published after it arrives."""
     heard: dict[str, float] = {}
     stop = threading.Event()
     with (
@@ -115,7 +115,7 @@ def _measure_delays(
 
 @contextmanager
 def run_servers() -> Iterator[tuple[Postgres, Valkey]]:
-    """A server that waits for its disk, and a broker."""
+    """Run a server that waits for its disk, and a broker."""
     home = own_folder()
     server, broker = Postgres(home), Valkey(home, throwaway=True)
     server.start()

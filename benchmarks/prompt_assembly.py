@@ -1,6 +1,6 @@
-"""What it costs to assemble and sanitize a full prompt, beside hashing and copying the same bytes.
+"""Cost of assembling and sanitizing a full prompt, beside hashing and copying the same bytes.
 
-`python -m benchmarks.prompt_assembly` prints a table and fails if another process makes other bytes of the same rows;
+`python -m benchmarks.prompt_assembly` prints a table and fails if another process makes different bytes from the same rows;
 `--quick` does the same with fewer rounds and processes.
 """
 
@@ -47,14 +47,14 @@ LOCALES: Final = ("C", "tr_TR.UTF-8", "de_DE.ISO-8859-1", "ja_JP.UTF-8")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One thing that is done to the prompt, and the processor time it took at best, in microseconds."""
+    """One operation on the prompt, and its best processor time in microseconds."""
 
     done: str
     microseconds: float
 
 
 def full_prompt(sentence: str, chance: Random) -> PromptInput:
-    """Every field as long as its cap, fifty skills, two approvers and one that is missing; rows in any order."""
+    """Return a prompt with every field at its limit, fifty skills, two approvers and a missing one; rows in random order."""
 
     def passage(
         row: int, field: str = "text", approver: str = "operator:1", characters: int = SECTION_CHARACTERS
@@ -100,7 +100,7 @@ def _skill(number: int, sentence: str) -> SkillInput:
 
 
 def costs(prompt: PromptInput, rounds: int) -> tuple[int, list[Cost]]:
-    """Interleaved, best of all rounds: the machine's other work falls on all of them alike."""
+    """Measure the operations in interleaved rounds and keep the best: other load of the machine then affects all alike."""
     assembled = render_snapshot(prompt)
     content, texts = assembled.text.encode(), list(_texts(prompt))
     steps: dict[str, Callable[[], object]] = {
@@ -118,7 +118,7 @@ def costs(prompt: PromptInput, rounds: int) -> tuple[int, list[Cost]]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text in a value that assembling it has cleaned."""
+    """Yield every text in a value that assembling has cleaned."""
     match value:
         case Passage(text=text):
             yield text
@@ -133,12 +133,12 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _parts_without_hashes(assembled: PromptSnapshot) -> list[SlotText]:
-    """The parts without the hashes they remember."""
+    """Return the parts without the hashes that they cache."""
     return [replace(part) for part in assembled.parts]
 
 
 def hashes_in_processes(processes: int) -> set[str]:
-    """What other processes make of the same rows, each with its own hash seed, locale, zone and order of rows."""
+    """Return the hashes of other processes for the same rows, each with its own hash seed, locale, zone and order of rows."""
     with ThreadPoolExecutor(max_workers=2) as pool:
         return set(pool.map(_hash_in_process, range(processes)))
 
@@ -160,7 +160,7 @@ def combined_hash(seed: int) -> str:
 
 
 def report(rounds: int, processes: int) -> bool:
-    """Whether every process made the same bytes."""
+    """Print the table; return whether every process made the same bytes."""
     console = Console(width=100)
     for name, sentence in (("ASCII", ASCII), ("German and Japanese", MIXED)):
         size, measured = costs(full_prompt(sentence, Random(0)), rounds)

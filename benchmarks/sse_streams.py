@@ -1,7 +1,7 @@
-"""A thousand readers of one web process, one of whom never reads: what each costs, and when the slowest of them hears of a commit.
+"""A thousand SSE readers of one web process and a stalled client: memory per reader, and delay of the slowest after a commit.
 
 `python -m benchmarks.sse_streams` starts a PostgreSQL and a web process of its own and prints a table beside the goals. It fails
-where a reader missed an event or heard one twice, and with `--strict` also where a goal is missed; `--quick` takes 100.
+if a reader missed an event or got one twice, and with `--strict` also if a goal is missed; `--quick` uses 100 readers.
 """
 
 import argparse
@@ -51,14 +51,14 @@ READY_SECONDS, PATIENCE_SECONDS = 120, 120
 
 @dataclass
 class Reader:
-    """One client, and when it heard of which question."""
+    """One client, and the moment at which each question arrived."""
 
     heard: dict[int, float] = field(default_factory=dict)
     twice: int = 0
     is_there: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read(self, port: int, headers: str) -> None:
-        """Follow until told otherwise."""
+        """Read the stream until it is cancelled."""
         stream, writer = await asyncio.open_connection(HOST, port)
         try:
             writer.write(_request(headers))
@@ -82,7 +82,7 @@ def _request(headers: str) -> bytes:
 
 @contextmanager
 def open_stalled_client(port: int, headers: str) -> Iterator[None]:
-    """A client that asks and takes as little as its system lets it."""
+    """Open a client that sends a request and reads as little as its system allows."""
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         deaf.connect((HOST, port))
@@ -92,7 +92,7 @@ def open_stalled_client(port: int, headers: str) -> Iterator[None]:
 
 @contextmanager
 def web(server: Postgres, readers: int) -> Iterator[tuple[int, int]]:
-    """A web process as an installation runs it, its port and its number."""
+    """Run a web process as an installation does; yield its port and its process id."""
     home, port = own_folder(), free_port(0)
     env = dict(os.environ) | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -131,7 +131,7 @@ def web(server: Postgres, readers: int) -> Iterator[tuple[int, int]]:
 
 
 def cookies(world: World) -> list[str]:
-    """Headers of people who are signed in."""
+    """Return headers of signed-in people."""
     users = [make_member(world, f"reader-{number}").user for number in range(PEOPLE)]
     headers = []
     for user in users:
@@ -143,7 +143,7 @@ def cookies(world: World) -> list[str]:
 
 @asynccontextmanager
 async def open_readers(port: int, headers: Sequence[str], count: int) -> AsyncIterator[list[Reader]]:
-    """So many readers, all of them there."""
+    """Open so many readers, and wait until all are connected."""
     readers = [Reader() for _ in range(count)]
     tasks: list[asyncio.Task[None]] = []
     for place in range(0, count, CONNECT_BATCH):
@@ -161,7 +161,7 @@ async def open_readers(port: int, headers: Sequence[str], count: int) -> AsyncIt
 
 
 async def slowest_delays(world: World, readers: Sequence[Reader], prefix: str) -> list[float]:
-    """Seconds from each of some commits until the last reader has heard."""
+    """Return the seconds from each commit until the last reader got the event."""
     waits = []
     for number in range(COMMITS):
         asked, committed = await asyncio.to_thread(open_question, world, f"{prefix}-{number}")
@@ -173,7 +173,7 @@ async def slowest_delays(world: World, readers: Sequence[Reader], prefix: str) -
 
 
 def open_question(world: World, key: str) -> tuple[int, float]:
-    """A question more that waits, and when that was committed."""
+    """Open one more question; return its id and the moment of the commit."""
     thread = make_conversation(world, f"http:{key}")
     row = open_escalation(
         thread.pk,
@@ -189,14 +189,14 @@ def open_question(world: World, key: str) -> tuple[int, float]:
 
 
 def memory_kb(process_id: int) -> int:
-    """What a process has in memory."""
+    """Return the resident memory of a process in kB."""
     with open(f"/proc/{process_id}/status", encoding="ascii") as status:  # noqa: PTH123  # no file of ours
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamFigures:
-    """What came of a run."""
+    """The results of a run."""
 
     few: Sequence[float]
     many: Sequence[float]
@@ -205,7 +205,7 @@ class StreamFigures:
 
 
 async def measure(world: World, headers: Sequence[str], port: int, process_id: int, count: int) -> StreamFigures:
-    """Ten readers first, then all of them and the one who never reads."""
+    """Measure with ten readers first, then with all of them and the stalled client."""
     async with open_readers(port, headers, FEW) as readers:
         few = await slowest_delays(world, readers, "few")
     before = memory_kb(process_id)
@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def raise_open_files(readers: int) -> None:
-    """For this process and the one it starts: a reader is a file on each side."""
+    """Raise the limit of open files for this process and its child: a reader is a file on each side."""
     wanted = readers + OPEN_FILES_BESIDE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:

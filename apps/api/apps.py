@@ -1,9 +1,9 @@
-"""The API as a Django app."""
+"""The Django app of the API."""
 
 from django.apps import AppConfig
 
 
 class ApiConfig(AppConfig):
-    """The app configuration of api."""
+    """The Django app configuration of the API."""
 
     name = "apps.api"

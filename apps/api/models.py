@@ -1,4 +1,4 @@
-"""What the API keeps of itself: the answers to writes that came with a key."""
+"""The API's own table: responses to writes that were sent with an idempotency key."""
 
 from typing import ClassVar
 
@@ -9,15 +9,20 @@ KEY_CHARACTERS = 200
 
 
 class IdempotencyRecord(models.Model):
-    """One write by its key, and what was answered: the same request sent again is shown that, and nothing is done twice."""
+    """One write identified by its idempotency key, and its response.
+
+    A repeated request gets the stored response, and is not executed again.
+    """
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
-    caller = models.CharField(max_length=40, help_text="Whose key it is: agent:7 or member:3.")
+    caller = models.CharField(max_length=40, help_text="The caller whose key it is: agent:7 or member:3.")
     key = models.CharField(max_length=KEY_CHARACTERS)
     request_sha256 = models.CharField(max_length=64)
-    status = models.PositiveSmallIntegerField(db_default=0, help_text="Of the answer; 0 while there is none.")
-    body = models.TextField(db_default="", help_text="JSON; empty where words may have to be forgotten.")
-    row_id = models.BigIntegerField(null=True, help_text="The row that was answered with, to be shown as it stands.")
+    status = models.PositiveSmallIntegerField(db_default=0, help_text="HTTP status; 0 while there is no response.")
+    body = models.TextField(db_default="", help_text="JSON; empty where the text may have to be erased later.")
+    row_id = models.BigIntegerField(
+        null=True, help_text="The row of the response, which is read again for a repeated request."
+    )
     location = models.CharField(max_length=200, db_default="")
     claimed_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()

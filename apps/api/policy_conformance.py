@@ -1,4 +1,4 @@
-"""Whether the bodies of REST take what the policy governs, and which request is which act."""
+"""Checks that REST bodies contain every field that the policy governs, and lists the requests that perform each act."""
 
 import re
 from collections import defaultdict
@@ -11,7 +11,7 @@ from apps.api.urls import router, urlpatterns
 from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
 
-# A row is spoken of by its agent's key, not by an id, and a person who is let in by their address.
+# Fields that bodies name differently: agents are named by key, invited people by e-mail address, members by id.
 FIELD_ALIASES = {"agent": "agent_key", "callee": "callee_key", "user": "email", "member": "member_id"}
 _REQUEST_TEMPLATES = {
     "create": "POST /{}",
@@ -22,7 +22,7 @@ _REQUEST_TEMPLATES = {
 
 
 def acts_offered() -> dict[Act, list[str]]:
-    """Each act with the requests that perform it."""
+    """Return each act with the requests that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
     for prefix, view in _row_views():
         for handler, acts in view.acts.items():
@@ -37,26 +37,26 @@ def acts_offered() -> dict[Act, list[str]]:
 
 
 def policy_violations() -> Iterator[str]:
-    """Bodies that lack a governed field of their acts, and views whose requests are nobody's act."""
+    """Yield request bodies that lack a governed field of their acts, and handlers that name no act."""
     offered = set(acts_offered())
     for body in body_classes():
         yield from _body_violations(body)
         for act in set(body.acts) - offered:
-            yield f"{body.__module__}.{body.__name__} is for {act.value}, which no view's `acts` names."
+            yield f"{body.__module__}.{body.__name__} is for {act.value}, which no view names in `acts`."
     for name, writing, view in _writing_views():
         unnamed = sorted(writing - set(view.acts))
         if unnamed:
-            yield f"{view.__module__}.{view.__name__} (/{name}) does not say in `acts` what {', '.join(unnamed)} does."
+            yield f"{view.__module__}.{view.__name__} (/{name}) does not name in `acts` the act of {', '.join(unnamed)}."
 
 
 def body_classes(above: type[RequestBody] = RequestBody) -> Iterator[type[RequestBody]]:
-    """Every body that a request may carry."""
+    """Yield every request body class."""
     for body in above.__subclasses__():
         yield from (body, *body_classes(body))
 
 
 def _row_views() -> Iterator[tuple[str, type[RowViewSet[Any]]]]:
-    # The router's stubs know no more than that they are views.
+    # The router's stubs know only that these are views.
     return ((prefix, cast("type[RowViewSet[Any]]", view)) for prefix, view, _ in router.registry)
 
 
@@ -77,7 +77,7 @@ def _writing_views() -> Iterator[tuple[str, set[str], type[ActorView]]]:
 
 
 def _body_violations(body: type[RequestBody]) -> Iterator[str]:
-    # A body that names a state to reach carries no governed fields.
+    # A body that names a target state contains no governed fields.
     if "to" in body().fields:
         return
     for act in body.acts:

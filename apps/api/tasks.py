@@ -1,4 +1,4 @@
-"""Alarm clocks of the API: ids in, one call."""
+"""Celery tasks of the API; each takes ids and makes one call."""
 
 from celery import shared_task
 
@@ -8,12 +8,12 @@ from apps.tenants.due_work import due_work
 
 @shared_task
 def forget_answers(tenant_id: int) -> None:
-    """Forget the answers of one tenant that were kept long enough."""
+    """Delete the expired responses of one tenant."""
     delete_expired(tenant_id)
 
 
 @shared_task
 def sweep_answers() -> None:
-    """Forget the answers of every tenant that were kept long enough."""
+    """Delete the expired responses of every tenant."""
     for tenant_id, _ in due_work("idempotency_records"):
         forget_answers.delay(tenant_id)

@@ -1,4 +1,4 @@
-"""Addresses of the API, version 1. A trailing slash is welcome and not needed."""
+"""Addresses of the API, version 1. A trailing slash is optional."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""From a login to an actor: console pages run as the member who opened them, database role and all.
+"""From a login to an actor: console pages run as the member who opened them, including the database role.
 
-Moments on its pages, and those typed into them, are by the tenant's clock.
+The tenant's time zone applies to moments on the pages, and to those typed into them.
 
 One transaction spans view and rendering, since lazy templates still read rows. It is rolled back where the answer is an
 error, so that a refused page leaves nothing behind.
@@ -33,25 +33,25 @@ from apps.tenants.authentication.actor_resolution import memberships_of, person_
 from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
 
-# These wait for a store, a model or the workers, or read for long.
+# These views wait for a store, a model or the workers, or read for long.
 SLOW_TENANT_VIEWS = frozenset(
     {
         *("upload_file", "try_endpoint", "refresh_server", "health"),
         *("import_skills", "export_skills", "export_skill", "verify_audit_log", "export_audit_log"),
     }
 )
-# And these write people and sessions, which only the login role may, or show nothing of a tenant.
+# These views write people and sessions, which only the login role may do, or show nothing of a tenant.
 VIEWS_WITHOUT_ACTOR = SLOW_TENANT_VIEWS | {
     *("login", "logout", "login_link", "invitation", "second_factor_code", "second_factor", "browser_sessions"),
     *("password_change", "password_change_done", "jsi18n", "switch_tenant", "leave_tenant"),
 }
-# What opens to somebody who signed in and showed no code yet; here they are nobody.
+# The views for a person who signed in and has shown no code yet; they act as nobody there.
 VIEWS_BEFORE_CODE = frozenset({"login", "logout", "login_link", "second_factor_code", "jsi18n"})
 View = Callable[[HttpRequest], HttpResponse]
 
 
 class OperatorMiddleware:
-    """Says who acts in a console request, and lets the request act."""
+    """Finds the actor of a console request, and runs the request as that actor."""
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response
@@ -65,7 +65,7 @@ class OperatorMiddleware:
         return response
 
     def process_exception(self, request: ConsoleRequest, exception: Exception) -> HttpResponse | None:
-        """A refusal no page caught becomes a page in its own words."""
+        """Render the page of a refusal that no view caught."""
         if isinstance(exception, GovernanceError | PermissionDenied | Http404):
             record_refused_request(request, exception)
         if not isinstance(exception, GovernanceError):
@@ -105,7 +105,7 @@ class OperatorMiddleware:
 
 
 def _staff_actor(request: ConsoleRequest) -> Actor | None:
-    """Platform staff in the tenant this session entered, as long as the visit lasts."""
+    """Return platform staff as an actor of the tenant that this browser session entered, while the visit lasts."""
     request.visit, request.tenant_ids = None, ()
     entered = request.session.get(VISIT_KEY)
     if entered is None:
@@ -120,7 +120,7 @@ def _staff_actor(request: ConsoleRequest) -> Actor | None:
 
 
 def _member_actor(request: ConsoleRequest) -> Actor | None:
-    """The member behind a login: of the tenant chosen in this session, else of the oldest one."""
+    """Return the member behind a login: of the tenant chosen in this browser session, else of the oldest one."""
     user: User | AnonymousUser = request.user
     request.tenant_ids = ()
     if not isinstance(user, User) or not user.is_active or user.is_service:
@@ -133,7 +133,7 @@ def _member_actor(request: ConsoleRequest) -> Actor | None:
 
 
 def _redirect_to_code(request: ConsoleRequest) -> HttpResponse:
-    """Where a page was asked for, it is the next one after the code; what was posted is not done."""
+    """Redirect to the code page. A GET continues with its page after the code; a POST is dropped."""
     query = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
     return HttpResponseRedirect(f"{reverse('admin:second_factor_code')}{query}", status=303)
 
@@ -148,7 +148,7 @@ def _redirect_to_factor_setup() -> HttpResponse:
 
 
 def _lacks_factor(request: ConsoleRequest) -> bool:
-    """Whether the tenant asks its people for a second factor and this one has none."""
+    """Return whether the tenant requires a second factor that this person lacks."""
     user: User | AnonymousUser = request.user
     return (
         isinstance(user, User)

@@ -1,4 +1,4 @@
-"""Whether the console's pages take what the policy governs, and which form or button is which act."""
+"""Conformance of the console with the policy: the forms and buttons of each act, and fields they take or do not show."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from apps.governance.policy.surface_conformance import SurfaceConformance, regis
 
 
 def forms_by_act() -> dict[Act, list[str]]:
-    """Each act with the forms and buttons that perform it."""
+    """Return each act with the forms and buttons that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
     for page in governed_pages():
         plural = page.model._meta.verbose_name_plural
@@ -24,31 +24,31 @@ def forms_by_act() -> dict[Act, list[str]]:
             found[amendment.act].append(f"{plural}: edit")
         for button in page.buttons:
             found[button.act].append(f"{plural}: {button.label}")
-    # The switcher stands outside every tenant's books, so no page of a row declares these.
+    # The tenant switch is outside every tenant, so no page of a row declares these acts.
     found[Act.TENANT_ENTER].append("tenants: Enter")
     found[Act.TENANT_LEAVE].append("banner: Leave")
     found[Act.MEMBER_ACCEPT].append("invitation: Join")
-    # A member's own page, of no row of the books.
+    # A member's own page, which has no governed row.
     found[Act.CONVERSATION_TALK].append("assistant: Begin")
     found[Act.MEMBER_OVERLAY_WRITE].append("assistant: How it works for you")
-    # One page for both.
+    # One page performs both acts.
     found[Act.AGENT_CREATE].append("new agent: Make it")
     found[Act.PERSONA_CREATE].append("new agent: Make it")
-    # These wait for somebody else, so they are no buttons of the request's transaction.
+    # These wait for another server, so they are not buttons in the request's transaction.
     found[Act.ENDPOINT_TEST].append("endpoints: Test connection")
     found[Act.TOOL_SERVER_REFRESH].append("tool servers: Ask what it offers")
     return found
 
 
 def governed_pages() -> Iterator[GovernedAdmin]:
-    """Every page that declares acts."""
+    """Yield every page that declares acts."""
     for model, page in site._registry.items():
         if isinstance(page, GovernedAdmin) and issubclass(model, Governed):
             yield page
 
 
 def page_violations() -> Iterator[str]:
-    """Forms that take more or show less than their act governs, and acts on rows of another noun."""
+    """Yield forms that take more or show less than their act governs, and acts on rows of another noun."""
     for page in governed_pages():
         named = f"{type(page).__module__}.{type(page).__name__}"
         if page.creates:
@@ -66,7 +66,7 @@ def _creation_violations(page: GovernedAdmin, creation: CreateAction) -> Iterato
     if not rule.makes or creation.act.noun != _noun(page):
         yield f"adds by {creation.act.value}, which makes no {_noun(page)}."
     governed = rule.writes(adding=True)
-    # An act without governed fields is allowed or not as a whole.
+    # An act without governed fields is allowed or refused as a whole.
     columns = {field.name for field in page.model._meta.concrete_fields}
     if governed and (beyond := sorted(columns & set(creation.takes) - governed)):
         yield f"adds by {creation.act.value}; its form takes {', '.join(beyond)}, which the act does not govern."

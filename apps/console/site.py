@@ -1,4 +1,4 @@
-"""The admin site: who gets in, which pages there are, and home."""
+"""The admin site: access, its pages, and Home."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -162,7 +162,7 @@ ADMINS_BY_MODEL = {
     ToolServer: ToolServerAdmin,
 }
 
-# Pages about no one noun: the address, and the name and view of its URL.
+# Pages that belong to no model: the address, and the name and view of its URL.
 STANDALONE_PAGES: Mapping[str, tuple[str, Callable[..., HttpResponseBase]]] = {
     "figures": ("statistics", charts_page),
     "health": ("health", health_page),
@@ -174,7 +174,7 @@ STANDALONE_PAGES: Mapping[str, tuple[str, Callable[..., HttpResponseBase]]] = {
 
 
 def standalone_urls(site: UnfoldAdminSite) -> list[URLPattern]:
-    """Their paths."""
+    """Return the URL patterns of pages that belong to no model."""
     pages = (
         path(f"{address}/", site.admin_view(partial(page, site)), name=name)
         for address, (name, page) in STANDALONE_PAGES.items()
@@ -198,9 +198,9 @@ def standalone_urls(site: UnfoldAdminSite) -> list[URLPattern]:
 
 
 class ConsoleSite(UnfoldAdminSite):
-    """The console. Whoever the middleware found an actor for is in; all else is the acts' business.
+    """The console. A request with an actor may open its pages; everything else is decided by the acts.
 
-    Platform staff who act nowhere get no further than the page to enter a tenant: the middleware leads them back to it.
+    Platform staff without an actor reach only the page to enter a tenant: the middleware redirects them to it.
     """
 
     login_form = MemberLoginForm
@@ -242,7 +242,7 @@ class ConsoleSite(UnfoldAdminSite):
         ]
 
     def _explain_urls(self) -> list[URLPattern]:
-        """What an agent is told, and why it said what it said."""
+        """Return the URL patterns of pages about prompts, exposure and the explanation of replies."""
         return [
             path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="agent_prompt"),
             path(
@@ -266,16 +266,16 @@ class ConsoleSite(UnfoldAdminSite):
         ]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """What every page shows besides its own: whose visit this is, and what is stopped for now."""
+        """Add the open staff visit and the active kill switches to the values of every page."""
         visit = getattr(request, "visit", None)
         return {**super().each_context(request), "visit": visit, "switches_on": switches_on(request)}
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Nothing: the sidebar is ours, and to put together the list that Django would show takes a tenth of a page's time."""
+        """Return nothing: the sidebar replaces Django's list of apps, which would take a tenth of a page's time."""
         return []
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
-        """Ask for the old password only where there is one."""
+        """Show the password form, which asks for the old password only if there is one."""
         shown = {**self.each_context(request), **(extra_context or {})}
         return PasswordPage.as_view(extra_context=shown)(request)
 
@@ -287,7 +287,7 @@ class ConsoleSite(UnfoldAdminSite):
         return page
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
-        """The sidebar is the index; an app has no page of its own."""
+        """Redirect to Home: an app has no page of its own."""
         return HttpResponseRedirect(reverse("admin:index"))
 
 

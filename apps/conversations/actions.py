@@ -1,4 +1,4 @@
-"""Acts on conversations. Receiving a message is a journal write: authorised here, recorded by the event itself."""
+"""Actions on conversations. Receiving a message is authorised like an act, but its only record is the inbound event itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -48,10 +48,11 @@ def open_conversation(
     off_the_record: bool | None = None,
     has_external_agent: bool | None = False,
 ) -> Conversation:
-    """Begin a thread; if an earlier one of the same customer's thread has ended, this follows it (Z-15).
+    """Open a conversation. If an earlier one of the same thread and customer has ended, the new one follows it (Z-15).
 
-    Off the record is settled here for good: nothing is learned from such a conversation (R178). So is who runs its agent.
-    Where nobody says, it is what the thread was before: who spoke off the record does not find the sequel on it.
+    Two settings are fixed when a conversation opens: whether it is off the record, so that nothing is learned from it (R178), and
+    whether an external agent answers. If the caller leaves a setting out, it is taken from the thread's previous conversation, so
+    that a customer who wrote off the record stays off the record.
     """
     thread: ThreadKey = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     refuse_assistant(agent_id, actor=actor)
@@ -82,10 +83,10 @@ def receive_message(
     max_steps: int | None = None,
     has_external_agent: bool = False,
 ) -> InboundEvent:
-    """Take what a customer wrote. The same key again is the same event; other words under it are refused (R126).
+    """Receive a customer's message. A repeated key returns the first event; another text under the same key is refused (R126).
 
-    Only the message that opens a conversation says whether it is off the record; a later one may leave it out or agree. Its
-    `user_hash` proves the customer, `max_steps` is for the turn that answers (R124); with
+    The message that opens a conversation decides whether it is off the record. Later messages may leave the setting out or must
+    agree with it. `user_hash` proves the customer's identity, `max_steps` limits the turn that answers (R124), and with
     `has_external_agent` the sender's own program answers.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
@@ -115,10 +116,10 @@ def resolve_conversation(
     outcome: Conversation.Outcome = Conversation.Outcome.UNKNOWN,
     read_at: int | None = None,
 ) -> Conversation:
-    """Settle the matter. Nothing is learned here: the sweep finds it afterwards (R109)."""
+    """Resolve a conversation. Learning from it happens later, when a sweep finds the conversation (R109)."""
     with governed(Act.CONVERSATION_RESOLVE, conversation, actor=actor, read_at=read_at) as row:
         refuse_taken_over(row, actor)
-        refuse_member_talk(row, "Close it in its place.")
+        refuse_member_talk(row, "Close it on its own page.")
         row.resolve()
         row.outcome = outcome
         row.resolved_at = timezone.now()
@@ -128,7 +129,7 @@ def resolve_conversation(
 
 
 def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
-    """End a conversation nobody came back to; nothing follows (R108)."""
+    """Abandon a conversation that the customer left. Nothing is learned from it (R108)."""
     with governed(Act.CONVERSATION_ABANDON, conversation, actor=actor, read_at=read_at) as row:
         refuse_taken_over(row, actor)
         row.abandon()
@@ -137,15 +138,15 @@ def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: i
 
 
 def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
-    """Take a conversation in hand: from now on a person answers, and the agent is locked out until it is handed back.
+    """Take over a conversation: a person answers, and the agent does not answer until the conversation is handed back.
 
-    A colleague's may be taken over too; the record says from whom.
+    A colleague's conversation may be taken over too; the change record names that colleague.
     """
     with governed(Act.CONVERSATION_TAKE_OVER, conversation, actor=actor, read_at=read_at) as row:
         refuse_ended(row)
-        refuse_member_talk(row, "There is nobody to answer but its member.")
+        refuse_member_talk(row, "Only its member writes there.")
         if row.taken_over_by_id == actor.user_id:
-            raise Conflict("You hold this conversation already. Write to the customer, or hand it back.")
+            raise Conflict("You have taken over this conversation already. Write to the customer, or hand it back.")
         if not row.is_held:
             notify_parent_taken_over(row)
         row.taken_over_by, row.taken_over_by_id, row.taken_over_at = actor.label, actor.user_id, timezone.now()
@@ -153,10 +154,10 @@ def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at:
 
 
 def hand_back_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
-    """Let the agent answer again; it is told what was said meanwhile."""
+    """Hand a conversation back to its agent, which gets the messages that were sent meanwhile."""
     with governed(Act.CONVERSATION_HAND_BACK, conversation, actor=actor, read_at=read_at) as row:
         if not row.is_held:
-            raise Conflict("Nobody holds this conversation; the agent answers it already.")
+            raise Conflict("Nobody has taken over this conversation. The agent answers it already.")
         row.taken_over_by, row.taken_over_by_id, row.taken_over_at = "", None, None
     return conversation
 
@@ -167,14 +168,14 @@ def send_message(
     actor: Actor,
     sender: Message.Sender,
     text: str,
-    wire: Mapping[str, Any],  # Any: a message as the model's API takes it
+    wire: Mapping[str, Any],  # Any: a message in the form of the model's API
     turn_id: int | None = None,
 ) -> Message:
-    """Let a person's words, or an agent's that a person let through, reach the customer; `wire` is how the agent is told."""
+    """Send the customer a text of a person, or of an agent after a person's approval. `wire` is the text's form for the agent."""
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
     refuse_invalid_message(text, "", conversation.channel)
     with acting_as(actor):
-        # Locked, so that no other message takes the same place.
+        # Locked, so that no other message takes the same position.
         stored = _lock_conversation(conversation, actor)
         refuse_ended(stored)
         refuse_member_talk(stored, "Only its assistant answers there.")
@@ -200,7 +201,7 @@ def import_conversation(
     lines: Sequence[ConversationLine],
     outcome: Conversation.Outcome,
 ) -> Conversation | None:
-    """Take over a finished transcript as a resolved conversation; None if it is here already."""
+    """Import a finished transcript as a resolved conversation. Returns None if it was imported before."""
     refuse_assistant(agent_id, actor=actor)
     with acting_as(actor):
         key = {"agent_id": agent_id, "conversation_key": transcript_id, "origin": Conversation.Origin.IMPORTED}
@@ -215,7 +216,7 @@ def import_conversation(
 
 
 def append_messages(conversation: Conversation, lines: Sequence[ConversationLine], *, actor: Actor) -> list[Message]:
-    """Write the lines of an imported transcript behind each other."""
+    """Append the lines of an imported transcript."""
     authorize(actor, Act.CONVERSATION_IMPORT, conversation.tenant_id, agent_id=conversation.agent_id)
     with acting_as(actor):
         return Message.objects.bulk_create(
@@ -240,7 +241,7 @@ def _lock_conversation(conversation: Conversation, actor: Actor) -> Conversation
 
 
 def _opening_values(thread: ThreadKey, actor: Actor, **options: bool | None) -> dict[str, bool]:
-    """What a conversation settles when it opens; what nobody says is what the thread was before."""
+    """Return the settings that are fixed when a conversation opens. Missing ones come from the thread's previous conversation."""
     before = _ended_conversation(thread, actor) if None in options.values() else None
     stood = before or Conversation()
     return {name: getattr(stood, name) if value is None else value for name, value in options.items()}
@@ -258,7 +259,7 @@ def _find_or_append_event(event: InboundEvent, thread: ThreadKey, actor: Actor, 
         refuse_other_terms(known.conversation, terms)
         return known
     refuse_line_of_another(event.line_key, thread["agent_id"])
-    # Locked, so that it is not resolved between this look and the write.
+    # Locked, so that it is not resolved between this check and the write.
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",)).select_related("agent")
     conversation = rows.open().filter(**thread).first()
     if conversation is None:
@@ -284,7 +285,7 @@ def _open_or_join(thread: ThreadKey, actor: Actor, terms: MessageTerms) -> Conve
             actor=actor,
         )
     except Conflict:
-        # Another message of the thread opened it between our look and our write.
+        # Another message of the thread opened the conversation between the check and the write.
         return Conversation.objects.visible_to(actor).open().get(**thread)
 
 

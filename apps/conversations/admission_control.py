@@ -1,4 +1,4 @@
-"""Whether a customer's message is let in: how many they sent lately, and whether they are who the message names."""
+"""Admission control for customers' messages: rate limits, and proof of identity."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,19 +25,19 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class CustomerProof:
-    """That the tenant's server signed who writes, and with which key."""
+    """Proof of a customer's identity: a signature of the tenant's server, and the key used for it."""
 
     key_id: int
 
 
 def prove_conversation(conversation: Conversation, *, actor: Actor, proof: CustomerProof) -> Conversation:
-    """Note that the customer of a conversation is who it names: its next session is told what is known of them."""
+    """Record that the customer of a conversation is verified. Its next session carries their profile."""
     with governed(Act.CONVERSATION_PROVE, conversation, actor=actor) as row:
         if not row.end_user_key:
-            raise Conflict("This conversation names no customer, so nobody can prove to be them.")
+            raise Conflict("This conversation names no customer, so no customer can be verified.")
         if row.is_proven:
-            raise Conflict("Whose conversation this is was proven already.")
-        # Later than all that came in before, whichever machine's clock it was told by.
+            raise Conflict("The customer of this conversation is verified already.")
+        # Later than every earlier message, even one that was timestamped by another machine's clock.
         last = row.events.order_by("-received_at").values_list("received_at", flat=True).first()
         now = timezone.now()
         row.proven_at, row.proven_key_id = max(now, last + ONE_MICROSECOND if last else now), proof.key_id
@@ -45,15 +45,15 @@ def prove_conversation(conversation: Conversation, *, actor: Actor, proof: Custo
 
 
 def admit_message(conversation: Conversation, proof: CustomerProof | None, *, actor: Actor) -> None:
-    """Let one more message of the customer in, or refuse it. Whoever calls has the conversation locked.
+    """Admit one more message of the customer, or refuse it. The caller has the conversation locked.
 
-    Once somebody has proven to be its customer, nobody else goes on in it unproven: its agent has been told their profile.
+    Once the customer is verified, later messages need proof too, because the agent has the profile in its prompt.
     """
     system = system_actor(actor.tenant_id, "admission")
     with acting_as(system):
         settings = TenantSettings.objects.visible_to(system).get()
         if conversation.is_proven and proof is None and settings.is_customer_proof_required:
-            flaw = "The customer of this thread has proven who they are. Send their user_hash with every message."
+            flaw = "The customer of this thread is verified. Send their user_hash with every message."
             raise Invalid(flaw, {"user_hash": [flaw]})
         _refuse_over_limit(conversation, settings, is_proven=proof is not None or conversation.is_proven)
         if proof is not None and not conversation.is_proven:
@@ -70,16 +70,16 @@ def _refuse_over_limit(conversation: Conversation, settings: TenantSettings, *, 
         if nth_at is not None and nth_at > now - span:
             wait = seconds_to_wait(nth_at, span, now)
             raise TooManyRequests(
-                f"This customer has sent {limit} messages within {named}, which is as many as are taken."
+                f"This customer has sent {limit} messages within {named}, which is the limit."
                 f" Send the next one in {wait} seconds.",
                 wait,
             )
 
 
 def _sent_by_customer(conversation: Conversation, *, is_proven: bool) -> QuerySet[InboundEvent]:
-    """What a customer sent to any agent of the tenant; of one who is not named, what came in on the thread.
+    """Return the customer's messages to all agents of the tenant, or the thread's messages if it names no customer.
 
-    What merely names a customer is counted apart from what they have proven to be theirs: nobody uses up another's share.
+    Messages without proof are counted separately from verified ones, so that nobody can use up another customer's limit.
     """
     messages = InboundEvent.objects.filter(tenant_id=conversation.tenant_id, kind=InboundEvent.Kind.MESSAGE)
     if not conversation.end_user_key:

@@ -1,6 +1,6 @@
-"""A conversation that one agent opens with another, below the one in which it asks (R054).
+"""Delegated conversations: an agent asks another agent in a child conversation of its own (R054).
 
-It concerns the same customer as the one above, on the same record and with the same proof, and goes so deep and no deeper.
+The child has the customer, proof and record setting of its parent. The depth of delegation is limited.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ ENDED_UNANSWERED: Final = (
 def open_delegated_conversation(
     parent: Conversation, callee_id: int, *, actor: Actor, turn_id: int, budget_micro_usd: int | None, is_proven: bool
 ) -> Conversation:
-    """Open the conversation in which another agent is asked; `budget_micro_usd` is what it may cost in all.
+    """Open the conversation in which another agent is asked; `budget_micro_usd` limits its total cost.
 
-    It is proven where the one above is, and the turn that asks answers nobody unproven (`is_proven`).
+    Its customer is verified if the parent's is and `is_proven`: all messages that the asking turn answers came after the proof.
     """
     with acting_as(actor):
         asked_before = Conversation.objects.visible_to(actor).filter(parent=parent, delegating_turn_id=turn_id).count()
@@ -57,12 +57,12 @@ TAKEN_OVER: Final = "A colleague has taken the question in hand and answers it i
 
 
 def notify_parent_ended(child: Conversation) -> None:
-    """Tell the agent that asked here that nothing more comes."""
+    """Tell the asking agent that no answer will come."""
     _notify_parent(child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
 
 
 def notify_parent_taken_over(child: Conversation) -> None:
-    """Tell the agent that asked here that a person answers, whether the other one was at it or waited for its turn."""
+    """Tell the asking agent that a person answers instead of the other agent."""
     _notify_parent(child, InboundEvent.Kind.PROGRESS, TAKEN_OVER, f"taken-over-{child.version}")
 
 
@@ -73,14 +73,14 @@ AGENT_PAUSED: Final = (
 
 
 def notify_parent_paused(child: Conversation, switch_id: int) -> int | None:
-    """Tell the agent that asked here that nobody answers while a switch is on; the conversation to wake, if it was not told yet."""
+    """Tell the asking agent that the other agent is paused. Returns the conversation to wake, or None if it was told before."""
     return _notify_parent(child, InboundEvent.Kind.PROGRESS, AGENT_PAUSED, f"paused-{switch_id}")
 
 
 def _notify_parent(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> int | None:
-    """Nobody waits once there was an answer, or where the conversation above has ended; nobody is told the same twice.
+    """Add an event to the parent conversation, unless the answer came, the parent has ended, or the event exists already.
 
-    A worker finds the event as it finds every other; in the transaction of whoever does what is told.
+    The event is written in the caller's transaction, and a worker finds it like any other event.
     """
     if not child.is_asked:
         return None
@@ -98,12 +98,12 @@ def _notify_parent(child: Conversation, kind: InboundEvent.Kind, text: str, key:
 
 
 def add_parent_event(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
-    """Write what the agent that asked is told of its question; whoever calls has the conversation above locked."""
+    """Write the event for the asking agent. The caller has the parent conversation locked."""
     add_agent_event(parent, kind, text, f"{_key_prefix(child)}{key}", by=child.agent)
 
 
 def add_agent_event(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, by: Agent) -> None:
-    """Write what one agent tells another; called as the system, once for a key."""
+    """Write a message from one agent to another. The caller acts as the system and uses each key once."""
     event_text = text[:EVENT_CHARACTERS]
     InboundEvent.objects.create(
         tenant_id=conversation.tenant_id,
@@ -118,12 +118,12 @@ def add_agent_event(conversation: Conversation, kind: InboundEvent.Kind, text: s
 
 
 def _key_prefix(child: Conversation) -> str:
-    """How the keys begin of what comes from there."""
+    """Return the prefix of the keys of events from this conversation."""
     return f"delegated-{child.pk}-"
 
 
 def agent_and_ancestors(conversation: Conversation) -> Iterator[int]:
-    """The agent of a conversation, and of each one above it; looked up as whoever acts."""
+    """Yield the agent of a conversation and of each conversation above it, as visible to the actor."""
     above: Conversation | None = conversation
     while above is not None:
         yield above.agent_id

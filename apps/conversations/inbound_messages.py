@@ -1,7 +1,7 @@
-"""Checks and row building for inbound and outgoing messages: the thread, the text, and the reasons for a refusal.
+"""Checks messages and builds their rows: the thread, the terms, the text, and the reasons for a refusal.
 
-A conversation refuses a message when it has ended, when another runner owns it, or when the message contradicts its terms. An agent
-cannot end a conversation that a person has taken over. Some acts are refused in a member's conversation with an assistant.
+A conversation refuses a message if it has ended, if it belongs to the other runner, or if the message contradicts its terms. An
+agent cannot end a conversation that a person has taken over. Some acts are refused in members' talks.
 """
 
 from dataclasses import dataclass
@@ -22,38 +22,39 @@ from apps.tenants.rules import MOST_STEPS
 
 
 def refuse_ended(conversation: Conversation) -> None:
-    """Nobody writes in what has ended."""
+    """Refuse a message to a conversation that has ended."""
     if conversation.status != Conversation.Status.OPEN:
-        reason = f"This conversation is {conversation.status}; nobody writes in it any more."
-        raise IllegalTransition(f"{reason} A later message of the customer opens another.")
+        reason = f"This conversation is {conversation.status} and takes no more messages."
+        raise IllegalTransition(f"{reason} The customer's next message opens a new one.")
 
 
 def refuse_taken_over(conversation: Conversation, actor: Actor) -> None:
-    """What a person has in hand an agent does not end."""
+    """Refuse an agent's attempt to end a conversation that a person has taken over."""
     if conversation.is_held and actor.role is Role.AGENT:
-        raise NotPermitted("A colleague has this conversation in hand and ends it. Wait until it is handed back.")
+        raise NotPermitted(
+            "A colleague has taken over this conversation and will end it. Wait until it is handed back."
+        )
 
 
 def refuse_member_talk(conversation: Conversation, why: str) -> None:
-    """Refuse what is done with customers' conversations alone."""
+    """Refuse an act that is for customers' conversations only."""
     if conversation.is_talk:
         raise IllegalTransition(f"This is a member's talk with an assistant, not a customer's conversation. {why}")
 
 
 def refuse_other_runner(conversation: Conversation, has_external_agent: bool | None) -> None:
-    """A conversation has one runner from its beginning to its end: ours, or whoever opened it as their own."""
+    """Refuse a message for the other runner. A conversation keeps its runner, Preceptor or an external agent, until it ends."""
     if has_external_agent is None or conversation.has_external_agent == has_external_agent:
         return
     raise Conflict(
-        "The agent of this conversation runs elsewhere, so nobody here would answer. Hand the message in at sessions/, or use"
-        " another conversation key."
+        "An external agent answers this conversation. Send the message to sessions/, or use another conversation key."
         if conversation.has_external_agent
         else "Preceptor answers in this conversation itself. Send the message to messages/, or use another conversation key."
     )
 
 
 class ThreadKey(TypedDict):
-    """What tells one thread of an agent from another."""
+    """The values that identify one thread of an agent."""
 
     agent_id: int
     channel: str
@@ -62,9 +63,9 @@ class ThreadKey(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class MessageTerms:
-    """Whose thread a message takes it for, whether it is off the record, what proves the customer, and who runs the agent.
+    """Terms of a message: its customer, record setting, proof and runner.
 
-    None is whatever stands: only what a person tells the agent joins either kind of conversation.
+    None accepts the conversation's value. A person's message to the agent accepts either runner.
     """
 
     end_user_key: str
@@ -76,13 +77,13 @@ class MessageTerms:
     def of(
         cls, end_user_key: str, user_hash: str, actor: Actor, *, off_the_record: bool | None, has_external_agent: bool
     ) -> Self:
-        """As they were sent; refused where the proof is none."""
+        """Build the terms from the values sent. Refuses an invalid proof."""
         proof = CustomerProof(signing_key_id(end_user_key, user_hash, actor=actor)) if user_hash else None
         return cls(end_user_key, off_the_record, proof, None if actor.is_person else has_external_agent)
 
 
 class InboundMessageData(TypedDict):
-    """What arrived, as it was sent."""
+    """The values of a message as sent."""
 
     text: str
     idempotency_key: str
@@ -97,18 +98,18 @@ def refuse_invalid_keys(sent: InboundMessageData, thread: ThreadKey, end_user_ke
     limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
     steps = sent.get("max_steps")
     if steps is not None and not 1 <= steps <= MOST_STEPS:
-        flaw = f"This is {steps}; a turn takes 1 to {MOST_STEPS} steps."
-        raise Invalid(f"The field max_steps cannot be taken. {flaw}", {"max_steps": [flaw]})
+        flaw = f"The value is {steps}; a turn takes 1 to {MOST_STEPS} steps."
+        raise Invalid(f"The field max_steps is not valid. {flaw}", {"max_steps": [flaw]})
     for name, value, characters in (*limited, ("line", sent["line_key"], LINE_CHARACTERS)):
         try:
             validate_storable_text(value)
         except ValidationError as refusal:
             raise Invalid(
-                f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
+                f"The field {name} is not valid. {' '.join(refusal.messages)}", {name: refusal.messages}
             ) from refusal
         if len(value) > characters:
-            flaw = f"This has {len(value)} characters; at most {characters} are taken."
-            raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
+            flaw = f"The value has {len(value)} characters; at most {characters} are allowed."
+            raise Invalid(f"The field {name} is not valid. {flaw}", {name: [flaw]})
 
 
 def refuse_invalid_message(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> None:
@@ -119,15 +120,15 @@ def refuse_invalid_message(text: str, end_user_key: str, channel: str, *, is_of_
         flaws["text"] = refusal.messages
     if flaws:
         raise Invalid(
-            "The message cannot be taken. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
+            "The message is not valid. " + " ".join(reason for reasons in flaws.values() for reason in reasons),
             flaws,
         )
 
 
 def refuse_other_terms(conversation: Conversation, terms: MessageTerms) -> None:
-    """A thread keeps its customer, its record and who runs its agent; a message agrees, or leaves them out."""
+    """Refuse a message whose terms differ from the conversation's customer, record setting or runner."""
     if terms.end_user_key and conversation.end_user_key != terms.end_user_key:
-        flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
+        flaw = f"This thread belongs to {conversation.end_user_key or 'a customer without a key'}. Use another conversation key."
         raise Invalid(flaw, {"end_user_key": [flaw]})
     if terms.off_the_record not in {None, conversation.off_the_record}:
         stands = "off" if conversation.off_the_record else "on"
@@ -139,19 +140,19 @@ def refuse_other_terms(conversation: Conversation, terms: MessageTerms) -> None:
 
 
 def refuse_line_of_another(line_key: str, agent_id: int) -> None:
-    """A line that has a card belongs to the card's agent, and no other one is told what comes in on it (R133)."""
+    """Refuse a message on a line whose identity card belongs to another agent (R133)."""
     if not line_key:
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT is_line_of_another_agent(%s, %s)", [line_key, agent_id])
         [is_anothers] = cursor.fetchone() or [False]
     if is_anothers:
-        flaw = f"The line {line_key} belongs to another agent. Send this to that one, or leave the line out."
+        flaw = f"The line {line_key} belongs to another agent. Send the message to that agent, or leave the line out."
         raise Invalid(flaw, {"line": [flaw]})
 
 
 def build_event(sent: InboundMessageData, actor: Actor) -> InboundEvent:
-    """What arrived as the row it becomes; what a person sends names them."""
+    """Build the row of an inbound message. A person's message carries their name."""
     return InboundEvent(
         tenant_id=actor.tenant_id,
         kind=InboundEvent.Kind.OPERATOR if actor.is_person else InboundEvent.Kind.MESSAGE,
@@ -166,14 +167,14 @@ def build_event(sent: InboundMessageData, actor: Actor) -> InboundEvent:
 
 
 def find_event_by_key(event: InboundEvent, arrived: QuerySet[Conversation], where: str) -> InboundEvent | None:
-    """What came under the same key before in one of these conversations, which `where` calls them by.
+    """Return the event with the same key in the conversations `arrived`, which `where` describes for the refusal.
 
-    Raises Conflicting if it was another text; what was forgotten since is taken for the same.
+    Raises Conflict if the texts differ. An event whose text was erased counts as equal.
     """
     rows = InboundEvent.objects.filter(conversation__in=arrived, idempotency_key=event.idempotency_key)
     known = rows.select_related("conversation").first()
     if known and known.text_sha256 not in {"", event.text_sha256}:
         raise Conflict(
-            f"This idempotency key was used for another message of the {where}. Use a fresh key per message."
+            f"This idempotency key was used for another message of the {where}. Use a new key for each message."
         )
     return known

@@ -1,6 +1,6 @@
-"""Models of conversations: `Conversation`, the inbound events, and the messages of the transcript.
+"""Models of conversations: `Conversation`, its inbound events, and the messages of its transcript.
 
-Inbound events and messages are journal rows. The acting code writes them once; only the turn that consumes an event is added later.
+Inbound events and messages are journal rows. They are written once; only the turn that answers an event is added later.
 """
 
 from typing import ClassVar, Self
@@ -29,15 +29,15 @@ from apps.tenants.rules import MOST_STEPS
 
 
 class InboundEvent(models.Model):
-    """Something that arrived and waits for a turn. Append-only but for the turn that consumed it."""
+    """A message or event that a turn answers. Append-only, except for the reference to that turn."""
 
     class Kind(models.TextChoices):
-        """Who speaks, which decides how it is framed (R140, R141)."""
+        """The source of an event, which decides how it is framed in the prompt (R140, R141)."""
 
         MESSAGE = "message"
         OPERATOR = "operator"
         SCHEDULE = "schedule"
-        # Between agents: what one is asked, what it answers, and what becomes of the question meanwhile.
+        # Between agents: the question, its answer, and events about the question in between.
         TASK = "task"
         ANSWER = "answer"
         PROGRESS = "progress"
@@ -50,23 +50,23 @@ class InboundEvent(models.Model):
     idempotency_key = models.CharField(max_length=200)
     sender_name = models.CharField(max_length=SENDER_NAME_CHARACTERS, blank=True)
     line_key = models.CharField(
-        max_length=LINE_CHARACTERS, blank=True, help_text="Which line of the channel it came in on."
+        max_length=LINE_CHARACTERS, blank=True, help_text="The line of the channel on which it came in."
     )
     sent_by = models.CharField(
         max_length=200,
         blank=True,
         editable=False,
-        help_text="Which person or agent sent it; blank for a customer's message.",
+        help_text="The person or agent that sent it; blank for a customer's message.",
     )
     text = models.TextField()
     text_sha256 = models.CharField(max_length=64)
     received_at = models.DateTimeField(auto_now_add=True)
     due_at = models.DateTimeField(
-        db_default=Now(), editable=False, help_text="When a turn may take it: a burst of messages is answered at once."
+        db_default=Now(), editable=False, help_text="When a turn may take it. A burst of messages is answered together."
     )
     max_steps = models.PositiveSmallIntegerField(
         null=True,
-        help_text="How often the turn that answers it may ask the model; empty: as the agent and the channel say.",
+        help_text="Highest number of model calls in the turn that answers; empty: the limit of the agent or channel.",
     )
     turn_id = models.BigIntegerField(null=True, db_index=True)
 
@@ -99,18 +99,18 @@ class InboundEvent(models.Model):
 
     @property
     def debounce_seconds(self) -> int:
-        """How long the rest of a burst is waited for; colleagues are answered at once."""
+        """Return how long to wait for further messages of a burst. Messages of colleagues are not delayed."""
         return self.conversation.agent.debounce_seconds if self.kind == self.Kind.MESSAGE else 0
 
 
 class Message(models.Model):
-    """One step of the transcript, with the exact API message it was or became; what tools gave back is told once, with their calls.
+    """One step of the transcript, with its exact API message. Results of tools are stored once, with their calls.
 
     Append-only.
     """
 
     class Sender(models.TextChoices):
-        """Whose words these are."""
+        """The author of the message."""
 
         CUSTOMER = "customer"
         OPERATOR = "operator"
@@ -129,7 +129,7 @@ class Message(models.Model):
     api_message = models.JSONField(null=True)
     turn_id = models.BigIntegerField(null=True, db_index=True)
     is_reply = models.BooleanField(
-        default=False, editable=False, help_text="Whether this is what the turn said to the customer."
+        default=False, editable=False, help_text="Whether this is the turn's reply to the customer."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -146,56 +146,56 @@ class Message(models.Model):
         return f"{self.sender} {self.position}"
 
 
-# Django looks for an app's models here.
+# Django expects the models of an app in this module.
 __all__ = ["Conversation", "InboundEvent", "Message"]
 
 
 class ConversationQuerySet(GovernedQuerySet["Conversation"]):
-    """Adjectives for conversations."""
+    """Filters for conversations."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The tenant's, and of talks with assistants the actor's own: nobody else reads those."""
+        """Return the tenant's conversations, but of talks with assistants only the actor's own."""
         rows = super().visible_to(actor)
         if actor.role is Role.SYSTEM:
             return rows
         return rows.filter(models.Q(member_user_id=None) | models.Q(member_user_id=actor.talks_as))
 
     def of_customers(self) -> Self:
-        """Without members' talks."""
+        """Return the conversations without members' talks."""
         return self.filter(member_user_id=None)
 
     def talks_of(self, member_user_id: int | None) -> Self:
-        """What a member talks about with assistants."""
+        """Return a member's talks with assistants."""
         return self.filter(member_user_id=member_user_id, channel=ASSISTANT_CHANNEL).exclude(member_user_id=None)
 
     def trials_of(self, member_user_id: int | None) -> Self:
-        """What a person tries with agents for customers."""
+        """Return a person's trials of customer-facing agents."""
         return self.filter(member_user_id=member_user_id, channel=PLAYGROUND_CHANNEL).exclude(member_user_id=None)
 
     def open(self) -> Self:
-        """Those a message may still join."""
+        """Return the conversations that accept messages."""
         return self.filter(status=Conversation.Status.OPEN)
 
 
 class Conversation(Governed):
-    """One thread of a channel between a customer and an agent (R008, R069, R108), or a member's own with one (R129)."""
+    """A conversation of a customer with an agent on a channel (R008, R069, R108), or a member's talk with an agent (R129)."""
 
     class Status(models.TextChoices):
-        """Resolved and abandoned are terminal; a later message opens a conversation that follows this one (Z-15)."""
+        """The status. Resolved and abandoned are final; a later message opens a conversation that follows this one (Z-15)."""
 
         OPEN = "open"
         RESOLVED = "resolved"
         ABANDONED = "abandoned"
 
     class Outcome(models.TextChoices):
-        """How it ended for the customer, as far as anybody said."""
+        """The outcome for the customer, if anybody recorded it."""
 
         UNKNOWN = "unknown"
         SOLVED = "solved"
         UNSOLVED = "unsolved"
 
     class Origin(models.TextChoices):
-        """Where the transcript comes from."""
+        """The origin of the transcript."""
 
         LIVE = "live"
         IMPORTED = "imported"
@@ -208,7 +208,7 @@ class Conversation(Governed):
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.UNKNOWN)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.LIVE)
     off_the_record = models.BooleanField(
-        default=False, editable=False, help_text="Settled when the conversation opens. On: nothing is learned from it."
+        default=False, editable=False, help_text="Set when the conversation opens. On: nothing is learned from it."
     )
     follows = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
     parent = models.ForeignKey(
@@ -218,48 +218,44 @@ class Conversation(Governed):
         db_index=False,
         on_delete=models.PROTECT,
         related_name="children",
-        help_text="In which conversation another agent asked this one; empty where a customer writes.",
+        help_text="The conversation in which another agent asked this one; empty if a customer writes.",
     )
     hops = models.PositiveSmallIntegerField(
-        default=0, db_default=0, editable=False, help_text="How many conversations stand above it."
+        default=0, db_default=0, editable=False, help_text="Number of conversations above it."
     )
     delegating_turn_id = models.BigIntegerField(
         null=True, editable=False, help_text="The turn of the agent that asked."
     )
     budget_micro_usd = models.PositiveBigIntegerField(
-        null=True, editable=False, help_text="What answering may cost in all. Empty: no limit of its own."
+        null=True, editable=False, help_text="Highest total cost of the answer. Empty: no limit of its own."
     )
     resolved_at = models.DateTimeField(null=True, blank=True)
-    proven_at = models.DateTimeField(
-        null=True, editable=False, help_text="When somebody proved to be the customer it names."
-    )
+    proven_at = models.DateTimeField(null=True, editable=False, help_text="When the customer was verified.")
     proven_key_id = models.BigIntegerField(
-        null=True, editable=False, help_text="Which of the tenant's keys signed that."
+        null=True, editable=False, help_text="The tenant's key that verified the customer."
     )
     rating = models.PositiveSmallIntegerField(
-        null=True, editable=False, help_text="What its customer thought of it, from 1 to 5, once it had ended."
+        null=True, editable=False, help_text="The customer's rating after it ended, from 1 to 5."
     )
     rating_comment = models.TextField(
         blank=True, editable=False, validators=[validate_storable_text, MaxLengthValidator(COMMENT_CHARACTERS)]
     )
     rated_at = models.DateTimeField(null=True, editable=False)
-    erased_at = models.DateTimeField(
-        null=True, editable=False, help_text="When what was said off the record was last forgotten."
-    )
+    erased_at = models.DateTimeField(null=True, editable=False, help_text="When texts off the record were last erased.")
     has_external_agent = models.BooleanField(
-        default=False, editable=False, help_text="Settled when it opens. On: somebody else runs the agent that answers."
+        default=False, editable=False, help_text="Set when it opens. On: an external agent answers."
     )
     taken_over_by = models.CharField(max_length=200, blank=True, editable=False)
     taken_over_by_id = models.BigIntegerField(null=True, editable=False)
     taken_over_at = models.DateTimeField(null=True, editable=False)
     member_user_id = models.BigIntegerField(
-        null=True, editable=False, help_text="Which member talks here with an assistant; empty where a customer writes."
+        null=True, editable=False, help_text="The member who talks with an assistant; empty if a customer writes."
     )
-    # No reference: a proposal may be withdrawn while somebody tries it.
+    # Not a foreign key, because a proposal may be withdrawn while somebody tries it.
     trial_proposal_id = models.BigIntegerField(
         null=True,
         editable=False,
-        help_text="Which open proposal is tried here as if it were applied; of the playground alone.",
+        help_text="The open proposal that is tried as if it were applied; playground only.",
     )
 
     named_by_customer = True
@@ -327,7 +323,8 @@ class Conversation(Governed):
                     rating__isnull=True,
                 ),
                 name="talk_of_a_member_is_no_customers_conversation",
-                violation_error_message="This is a member's talk with an assistant: no customer is in it, so none of that fits.",
+                violation_error_message="This is a member's talk with an assistant, so it cannot have values of a customer's"
+                " conversation.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(channel=PLAYGROUND_CHANNEL)
@@ -382,44 +379,44 @@ class Conversation(Governed):
 
     @property
     def is_asked(self) -> bool:
-        """Whether another agent asked here, and reads the answer."""
+        """Whether this is a delegated conversation: another agent asked the question and reads the answer."""
         return self.parent_id is not None
 
     @property
     def is_talk(self) -> bool:
-        """Whether a member talks here, with an assistant or in the playground: no customer is in it."""
+        """Whether this is a member's talk, with an assistant or in the playground, without a customer."""
         return self.member_user_id is not None
 
     @property
     def is_trial(self) -> bool:
-        """Whether a person tries here an agent that customers write to."""
+        """Whether this is a person's trial of a customer-facing agent."""
         return self.channel == PLAYGROUND_CHANNEL
 
     @property
     def tells_off_the_record(self) -> bool:
-        """Whether its agent is told that nothing stays. In the playground it is told what customers' agents are."""
+        """Whether the agent is told that the conversation is off the record. In a trial it is told the same as with customers."""
         return self.off_the_record and not self.is_trial
 
     @property
     def is_held(self) -> bool:
-        """Whether a person has it in hand, so that the agent stays out of it."""
+        """Whether a person has taken over, so that the agent does not answer."""
         return self.taken_over_at is not None
 
     @property
     def is_proven(self) -> bool:
-        """Whether somebody has proven to be the customer it names."""
+        """Whether the customer is verified."""
         return self.proven_at is not None
 
     @property
     def next_position(self) -> int:
-        """The place of the next message; whoever writes one has the row locked."""
+        """Return the position of the next message. The caller has the row locked."""
         last: int | None = self.messages.aggregate(last=models.Max("position"))["last"]
         return 0 if last is None else last + 1
 
     @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
     def resolve(self) -> None:
-        """The matter is settled; learning may look at it."""
+        """Resolve the conversation. Learning may read it."""
 
     @transition(field=status, source=Status.OPEN, target=Status.ABANDONED)
     def abandon(self) -> None:
-        """Nobody came back; nothing follows from it."""
+        """Abandon the conversation. Nothing is learned from it."""

@@ -1,4 +1,4 @@
-"""What was said off the record is not kept: its words go, and that there was a conversation stays (R178)."""
+"""Erases the texts of off-the-record conversations. The conversation's row stays (R178)."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from apps.governance.errors import Conflict
 from apps.governance.governed_write import governed
 from apps.governance.policy.policy_table import Act
 
-# What waits for a turn, or is answered by one that runs, is needed still.
+# Events that are pending, or that a running turn answers, are still needed.
 _ERASE_EVENTS: Final = """
 UPDATE conversations_inboundevent AS event SET text = '', text_sha256 = '', sender_name = ''
  WHERE event.tenant_id = app_tenant() AND event.conversation_id = %(conversation)s AND event.text <> ''
@@ -23,15 +23,15 @@ UPDATE conversations_message SET text = '', tool_calls = '[]', api_message = NUL
  WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s
 RETURNING id
 """
-# By the clock that says when turns end, and from before anything is taken out: what is said meanwhile is later.
+# Read before anything is erased, by the same clock as the end of turns, so that texts written meanwhile count as newer.
 _NOW_QUERY: Final = "SELECT statement_timestamp()"
 
 
 def erase_conversation_text(conversation: Conversation, *, actor: Actor) -> Conversation:
-    """Take the words out of a conversation off the record; it goes on, if it does, without remembering them."""
+    """Erase the texts of an off-the-record conversation. The conversation may continue without them."""
     with governed(Act.CONVERSATION_ERASE, conversation, actor=actor) as row:
         if not row.off_the_record:
-            raise Conflict("This conversation is on the record, so its words are kept.")
+            raise Conflict("This conversation is on the record, so its texts are kept.")
         [(row.erased_at,)] = execute_as(actor, _NOW_QUERY, {})
         given = {"conversation": row.pk, "has_ended": row.status != Conversation.Status.OPEN}
         for statement in (_ERASE_EVENTS, _ERASE_MESSAGES):

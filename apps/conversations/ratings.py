@@ -1,4 +1,4 @@
-"""What a customer thought of a conversation: said once, when it has ended, for people to read and for no prompt."""
+"""A customer's rating of a conversation: given once, after the end. People read it; it is never part of a prompt."""
 
 from django.utils import timezone
 
@@ -11,19 +11,21 @@ from apps.governance.policy.policy_table import Act
 
 
 def rate_conversation(conversation: Conversation, *, actor: Actor, score: int, comment: str = "") -> Conversation:
-    """Keep the customer's word. It changes no outcome: what was solved is for the agent and for people to say."""
+    """Store the customer's rating. It does not change the outcome, which agents and people set."""
     if score not in RATINGS:
         raise Invalid("A rating is a number from 1 to 5; 5 is best.", {"score": ["From 1 to 5."]})
     if len(comment) > COMMENT_CHARACTERS:
-        flaw = f"The comment has {len(comment)} characters; at most {COMMENT_CHARACTERS} are taken. Shorten it."
+        flaw = f"The comment has {len(comment)} characters; at most {COMMENT_CHARACTERS} are allowed. Shorten it."
         raise Invalid(flaw, {"comment": [flaw]})
     with governed(Act.CONVERSATION_RATE, conversation, actor=actor) as row:
         if row.status == Conversation.Status.OPEN:
-            raise IllegalTransition("This conversation goes on. It is rated once it was resolved or abandoned.")
+            raise IllegalTransition(
+                "This conversation has not ended. It can be rated once it was resolved or abandoned."
+            )
         if row.rated_at is not None:
-            raise Conflict("This conversation was rated already, and a rating is given once.")
+            raise Conflict("This conversation was rated already, and can be rated only once.")
         if comment and row.off_the_record:
-            flaw = "No words are kept of a conversation off the record. Send the score alone."
+            flaw = "This conversation is off the record, so no comment is kept. Send the score alone."
             raise Invalid(flaw, {"comment": [flaw]})
         row.rating, row.rating_comment, row.rated_at = score, comment, timezone.now()
     return conversation

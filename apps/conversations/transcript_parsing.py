@@ -1,4 +1,4 @@
-"""Chat transcripts of other systems, OpenAI or Anthropic style, one JSON object a line; pure."""
+"""Parses chat transcripts from other systems, in OpenAI or Anthropic format, one JSON object per line; pure."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ _FAILED: Final = re.compile(r"\s*error\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ImportedTranscript:
-    """A finished conversation as another system wrote it down, without its system prompt."""
+    """A finished conversation as another system recorded it, without its system prompt."""
 
     transcript_id: str
     lines: tuple[ConversationLine, ...]
@@ -34,7 +34,7 @@ class ImportedTranscript:
 
 @dataclass(frozen=True, slots=True)
 class MalformedTranscript:
-    """A line nothing is taken from, and why."""
+    """A line that cannot be imported, and the reasons."""
 
     reasons: tuple[str, ...]
 
@@ -56,11 +56,11 @@ _Step: TypeAlias = "_ParsedMessage | tuple[str, _ToolResult]"
 
 
 class _UnreadableMessage(ValueError):
-    """One message cannot be read."""
+    """One message cannot be parsed."""
 
 
 def parse_line(raw: bytes) -> ImportedTranscript | MalformedTranscript:
-    """One line of a JSONL file. A missing id is the hash of the line's bytes, so it is the same the next time."""
+    """Parse one line of a JSONL file. A missing id becomes the hash of the line, so that a second import has the same id."""
     if len(raw) > LINE_BYTES:
         return MalformedTranscript((f"The line is longer than {LINE_BYTES} bytes.",))
     try:
@@ -76,7 +76,9 @@ def _parse_line_object(raw: bytes) -> Mapping[str, object]:
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as refusal:
-        raise _UnreadableMessage(f"The line is not UTF-8: byte {refusal.start} is no part of a character.") from refusal
+        raise _UnreadableMessage(
+            f"The line is not UTF-8: byte {refusal.start} is not part of a character."
+        ) from refusal
     return _parse_json_object(text, "The line")
 
 
@@ -91,7 +93,7 @@ def _parse_json_object(text: str, what: str) -> Mapping[str, object]:
     if not isinstance(found, dict):
         raise _UnreadableMessage(f"{what} is JSON but not an object.")
     if not storable:
-        raise _UnreadableMessage(f"{what} holds a NUL or half a surrogate pair, which no database stores.")
+        raise _UnreadableMessage(f"{what} contains a NUL or half of a surrogate pair, which cannot be stored.")
     return found
 
 
@@ -108,7 +110,7 @@ def _is_storable(value: object) -> bool:
 
 
 def _refuse_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _parse_finite(digits: str) -> float:
@@ -121,7 +123,7 @@ def _read_id(found: Mapping[str, object], raw: bytes) -> str:
     if given is None or given == "":
         return hashlib.sha256(raw.strip()).hexdigest()
     if isinstance(given, bool) or not isinstance(given, str | int):
-        raise _UnreadableMessage("The id is neither a text nor a whole number.")
+        raise _UnreadableMessage("The id is neither a string nor an integer.")
     if len(str(given)) > ID_CHARACTERS:
         raise _UnreadableMessage(f"The id is longer than {ID_CHARACTERS} characters.")
     return str(given)
@@ -136,7 +138,7 @@ def _read_outcome(found: Mapping[str, object]) -> str:
     if outcome is None:
         return "unknown"
     if outcome not in _OUTCOMES:
-        raise _UnreadableMessage(f"The outcome is none of {', '.join(_OUTCOMES)}.")
+        raise _UnreadableMessage(f"The outcome is not one of {', '.join(_OUTCOMES)}.")
     return str(outcome)
 
 
@@ -145,7 +147,7 @@ def _read_messages(found: Mapping[str, object]) -> list[object]:
     if not isinstance(messages, list):
         raise _UnreadableMessage("There is no list of messages.")
     if len(messages) > MOST_MESSAGES:
-        raise _UnreadableMessage(f"There are {len(messages)} messages; at most {MOST_MESSAGES} are taken.")
+        raise _UnreadableMessage(f"There are {len(messages)} messages; at most {MOST_MESSAGES} are allowed.")
     return messages
 
 
@@ -161,7 +163,7 @@ def _build_transcript(
             reasons.append(f"Message {number}: {refusal}")
     lines = _match_results(steps, reasons)
     if not reasons and not any(line.sender == "customer" for line in lines):
-        reasons.append("No customer says anything in it.")
+        reasons.append("It contains no message of a customer.")
     return (
         MalformedTranscript(tuple(reasons[:MOST_REASONS]))
         if reasons
@@ -170,7 +172,7 @@ def _build_transcript(
 
 
 def _parse_message(message: object) -> Iterator[_Step]:
-    """What one message says and calls, and which earlier calls it answers."""
+    """Yield the text and tool calls of one message, and the results of earlier calls."""
     if not isinstance(message, dict):
         raise _UnreadableMessage("it is not an object.")
     role, content = message.get("role"), message.get("content")
@@ -181,7 +183,7 @@ def _parse_message(message: object) -> Iterator[_Step]:
         return
     if not isinstance(role, str) or role not in _SENDERS:
         raise _UnreadableMessage(
-            f"its role is {str(role)[:40]!r}; user, assistant, tool, system and developer are known."
+            f"its role is {str(role)[:40]!r}; it must be user, assistant, tool, system or developer."
         )
     blocks = _blocks(content)
     for block in blocks:
@@ -199,18 +201,18 @@ def _blocks(content: object) -> list[Mapping[str, object]]:
         return [{"type": "text", "text": content}]
     if isinstance(content, list) and all(isinstance(block, dict) for block in content):
         return content
-    raise _UnreadableMessage("its content is neither a text nor a list of objects.")
+    raise _UnreadableMessage("its content is neither a string nor a list of objects.")
 
 
 def _text_of_blocks(blocks: list[Mapping[str, object]]) -> str:
     text = "\n".join(filter(None, map(_text_of_block, blocks))).strip()
     if len(text) > TEXT_CHARACTERS:
-        raise _UnreadableMessage(f"its text has {len(text)} characters; at most {TEXT_CHARACTERS} are taken.")
+        raise _UnreadableMessage(f"its text has {len(text)} characters; at most {TEXT_CHARACTERS} are allowed.")
     return text
 
 
 def _text_of_block(block: Mapping[str, object]) -> str:
-    """What a block says; one that is not text leaves its kind in brackets, so a reader knows something stood there."""
+    """Return the text of a text block, or the kind of any other block in brackets, so that readers notice the block."""
     kind = str(block.get("type"))
     if kind in _THINKING_BLOCKS or kind in {"tool_use", "tool_result"}:
         return ""
@@ -218,7 +220,7 @@ def _text_of_block(block: Mapping[str, object]) -> str:
     if isinstance(text, str):
         return text
     if kind in {"text", "input_text", "output_text"}:
-        raise _UnreadableMessage("a block of text holds no text.")
+        raise _UnreadableMessage("a text block has no text.")
     return f"[{kind[:40]}]"
 
 
@@ -255,7 +257,7 @@ def _tool_result(call_id: object, content: object, *, is_error: bool) -> _Step:
 
 
 def _match_results(steps: list[_Step], reasons: list[str]) -> tuple[ConversationLine, ...]:
-    """The lines in order, each call with what came back. Some systems give two calls one id; the latest is answered."""
+    """Return the lines in order, each call with its result. If two calls have the same id, the result goes to the latest."""
     lines: list[ConversationLine] = []
     waiting: dict[str, tuple[int, int]] = {}
     for step in steps:
@@ -266,7 +268,9 @@ def _match_results(steps: list[_Step], reasons: list[str]) -> tuple[Conversation
         call_id, answer = step
         place = waiting.pop(call_id, None)
         if place is None:
-            reasons.append(f"A tool answers the call {call_id[:60]!r}, which nobody made or which was answered before.")
+            reasons.append(
+                f"A tool result refers to the call {call_id[:60]!r}, which does not exist or has a result already."
+            )
         else:
             lines[place[0]] = _with_result(lines[place[0]], place[1], answer)
     return tuple(lines)

@@ -1,9 +1,9 @@
-"""The demo as a Django app."""
+"""The Django app of the demo."""
 
 from django.apps import AppConfig
 
 
 class DemoConfig(AppConfig):
-    """The app configuration of demo."""
+    """The Django app configuration of the demo."""
 
     name = "apps.demo"

@@ -1,4 +1,4 @@
-"""An operator's steps in the console, made as a browser makes them: pages, forms, cookies."""
+"""An operator's steps in the console, performed as by a browser: pages, forms, cookies."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ SIGN_IN_FAILED: Final = (
 
 
 def log_in(browser: HttpVisitor, username: str, password: str) -> str:
-    """Sign in by the form; return a line that names the user."""
+    """Sign in with the form; return a line that names the user."""
     page = browser.get(f"{LOGIN}?next={HOME}")
     form = _find_form(page, lambda form: "password" in form.asked, "The login page has no login form.")
     browser.submit(page, form, username=username, password=password)
@@ -32,7 +32,7 @@ def log_in(browser: HttpVisitor, username: str, password: str) -> str:
 
 
 def follow_link(browser: HttpVisitor, username: str) -> str:
-    """Sign in by a one-time link; return a line that names the user."""
+    """Sign in with a one-time link; return a line that names the user."""
     command = [sys.executable, "manage.py", "login_link", username]
     printed = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     links = re.findall(r"https?://\S+", printed.stdout)
@@ -44,7 +44,7 @@ def follow_link(browser: HttpVisitor, username: str) -> str:
 
 
 def approve_draft(browser: HttpVisitor, skill_id: int, who: str) -> None:
-    """Open a draft's review page and approve exactly the version that it shows."""
+    """Open a draft's review page, and approve exactly the version shown."""
     page = browser.get(f"{HOME}skills/skill/{skill_id}/change/")
     form = _find_form(page, lambda form: form.action.endswith("/decide/approve/"), f"{who} {NO_APPROVAL}")
     answer = browser.submit(page, form)

@@ -7,17 +7,17 @@ TENANT: Final = "acme"
 BUSINESS: Final = "Acme"
 AGENT: Final = "support"
 OPERATOR: Final = "operator@acme.example"
-# An assistant: members talk to it in the console; no customer reaches it.
+# An assistant: members talk to it in the console, and customers cannot reach it.
 ASSISTANT: Final = "aide"
 ASSISTANT_TITLE: Final = "Aide"
 ASSISTANT_IDENTITY: Final = "I am Aide. I help the people of Acme to see what waits for them, and I say where I looked."
-# The story signs in as another person, so that the login link shown at the terminal still works afterwards.
+# The story signs in as another person, so that the login link printed at the terminal stays usable.
 REVIEWER: Final = "reviewer@acme.example"
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerRequest:
-    """A request that two customers write about, so that the second can be served by a skill learned from the first."""
+    """A request that two customers make, so that a skill learned from the first one can serve the second."""
 
     topics: tuple[str, ...]
     first_customer: str
@@ -25,7 +25,7 @@ class CustomerRequest:
     second_customer: str
 
 
-# Each request has words of its own: a skill learned from one must not be taken for another.
+# The requests share no words, so that a skill learned from one is not taken for another.
 CUSTOMER_REQUESTS: Final = (
     CustomerRequest(
         ("change", "invoice"),

@@ -1,4 +1,4 @@
-"""Prices for the demo's agents: no price list has the stand-in, and without costs several pages would be half empty."""
+"""Prices for the demo's agents: no price list contains the stand-in, and without costs several pages would be half empty."""
 
 from dataclasses import asdict
 from decimal import Decimal
@@ -22,7 +22,7 @@ MODEL_FIELDS: Final = ("model", "fallback_model", "distil_model_mid", "distil_mo
 
 
 def set_example_prices(admin: Actor) -> None:
-    """Set a price for each model that the tenant's agents use, unless the tenant has any price already."""
+    """Set a price for each model of the tenant's agents, unless the tenant already has a price."""
     with acting_as(admin):
         if ModelPrice.objects.visible_to(admin).exists():
             return

@@ -1,4 +1,4 @@
-"""HTTP from outside: an integration with a token, or a person's browser with cookies and forms."""
+"""An HTTP client for the demo: an integration with a token, or a person's browser with cookies and forms."""
 
 import html
 import json
@@ -19,7 +19,7 @@ REFUSAL_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """A response: its address, its text, and how long it took."""
+    """A response: its address, its text, and its duration."""
 
     status: int
     url: str
@@ -36,7 +36,7 @@ class PageResponse:
 
     @property
     def refusal(self) -> str:
-        """Return the explanation in an unexpected response."""
+        """Return the explanation contained in an unexpected response."""
         problem = self.json if isinstance(self.json, dict) else {}
         detail = problem.get("detail") or _refusal_text(self.text)
         return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(detail.split())]))
@@ -49,7 +49,7 @@ class PageResponse:
 
 
 def _refusal_text(text: str) -> str:
-    """Return a page's alert or its title; of other texts, the beginning."""
+    """Return a page's alert or title; for any other text, its beginning."""
     match = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
         r"<title>(.*?)</title>", text, re.DOTALL
     )
@@ -78,7 +78,7 @@ class HttpVisitor:
         return self._send("GET", urljoin(self._base_url, path), self._headers)
 
     def send(self, method: str, path: str, body: object, **headers: str) -> PageResponse:
-        """Send a JSON body; header names are given with underscores."""
+        """Send a JSON body; header names are written with underscores."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = {"Content-Type": "application/json"} | self._headers | named
         return self._send(method, urljoin(self._base_url, path), content, json.dumps(body).encode())
@@ -86,7 +86,7 @@ class HttpVisitor:
     def submit(self, page: PageResponse, form: HtmlForm, **typed: str) -> PageResponse:
         """Submit a form of a page as a browser does, with the typed values."""
         body = urlencode(form.fields | typed).encode()
-        # A browser sends the page of the form as the referrer; over https Django requires it.
+        # A browser sends the form's page as the referrer, which Django requires over https.
         return self._send("POST", urljoin(page.url, form.action), {"Referer": page.url}, body)
 
     def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> PageResponse:

@@ -1,4 +1,4 @@
-"""`python -m apps.demo.story`: one lesson from the first message to the second customer, played against live servers."""
+"""`python -m apps.demo.story`: one lesson from the first message to the second customer, run against live servers."""
 
 import hashlib
 import os
@@ -119,7 +119,7 @@ class Story:
     def sign_in(self) -> Evidence:
         if self.password:
             return [log_in(self.browser, self.login, self.password)]
-        # The operator's own link is shown at the terminal and works once, so the story uses another person's.
+        # The operator's own link is printed at the terminal and works once, so the story uses another person's link.
         return [follow_link(self.browser, REVIEWER)]
 
     def learn(self) -> Evidence:
@@ -215,9 +215,9 @@ class Story:
         return self._get_results(self.agent, "skills/?page_size=100")
 
     def _skill_of(self, extraction: dict[str, Any]) -> dict[str, Any]:
-        """Return the drafted skill, the one it adds to, or the one with the same content.
+        """Return the drafted skill, the skill it adds to, or the skill with the same content.
 
-        For a retired one, only the reason has its name.
+        For a retired skill, only the reason contains its name.
         """
         skill_id = extraction["skill_id"] or next(
             (skill["id"] for skill in self._read_skills() if f" {skill['name']} " in extraction["reason"]), None

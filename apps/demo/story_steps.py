@@ -1,4 +1,4 @@
-"""Runs the steps of the story and prints for each whether it passed, with its evidence."""
+"""Runs the steps of the story, and prints for each step whether it passed, with its evidence."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ class StepFailed(Exception):
 
 
 def play_steps(steps: Sequence[StoryStep]) -> bool:
-    """Run the steps in order and print each. After a failure the remaining steps are skipped."""
+    """Run the steps in order and print each result. After a failure the remaining steps are skipped."""
     # A terminal that cannot print a tick shows a question mark instead of ending the story.
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a text stream, whatever typeshed allows for
     console = Console(highlight=False, soft_wrap=True)
@@ -45,7 +45,7 @@ def expect(true: bool, otherwise: str) -> None:
 
 
 def quote_line(text: str) -> str:
-    """Return a quotation on one line."""
+    """Return a quotation as one line."""
     line = " ".join(text.split())
     return f"“{line}”" if len(line) <= QUOTED_CHARACTERS else f"“{line[:QUOTED_CHARACTERS]}…”"
 
@@ -70,6 +70,6 @@ def usage_summary(reply: Mapping[str, Any]) -> str:
 
 
 def changed_lines(before: str, after: str) -> Evidence:
-    """Return the lines of a prompt that one session has and the other has not."""
+    """Return the lines that only one of two prompts contains."""
     changes = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
     return [line for line in changes if line[:1] in "+-" and line[:3] not in ("+++", "---") and line[1:].strip()]

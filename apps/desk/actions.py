@@ -1,4 +1,4 @@
-"""Acts on what waits for a person. What goes out with a decision is the runtime's business: it calls these in its own commit."""
+"""Actions on drafts, escalations and send rules. The runtime calls them in the transaction that sends the reply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -29,7 +29,7 @@ def make_draft(
     grounding: Grounding,
     facts: Sequence[GroundingFact],
 ) -> Draft:
-    """Let a reply wait for a person. A draft that still waits there has been overtaken and is superseded."""
+    """Create a draft that a person must decide on. An open draft of the same conversation is superseded."""
     draft = Draft(
         tenant_id=actor.tenant_id,
         conversation_id=conversation_id,
@@ -49,7 +49,7 @@ def make_draft(
 
 
 def supersede_draft(draft: Draft, *, actor: Actor, read_at: int | None = None) -> Draft:
-    """Take a draft off the desk because the conversation went on without it."""
+    """Supersede a draft because the conversation moved on without it."""
     with governed(Act.DRAFT_SUPERSEDE, draft, actor=actor, read_at=read_at) as row:
         row.supersede()
         _stamp_decision(row, actor)
@@ -59,7 +59,7 @@ def supersede_draft(draft: Draft, *, actor: Actor, read_at: int | None = None) -
 def send_draft(
     draft: Draft, *, actor: Actor, message_id: int, reviewed_sha256: str, read_at: int | None = None
 ) -> Draft:
-    """Settle that the draft went out as the agent wrote it, in exactly the words the person saw."""
+    """Record that the draft was sent exactly as the agent wrote it and the reviewer read it."""
     with governed(Act.DRAFT_SEND, draft, actor=actor, read_at=read_at) as row:
         _refuse_changed_draft(row, reviewed_sha256, actor)
         row.send()
@@ -71,7 +71,7 @@ def send_draft(
 def send_edited_draft(
     draft: Draft, *, actor: Actor, message_id: int, sent_text: str, reviewed_sha256: str, read_at: int | None = None
 ) -> Draft:
-    """Settle that a person's words went out in the place of the agent's; both are kept, for learning to compare."""
+    """Record that a person's text was sent instead of the agent's. Both texts are kept, so that learning can compare them."""
     with governed(Act.DRAFT_SEND_EDITED, draft, actor=actor, read_at=read_at) as row:
         _refuse_changed_draft(row, reviewed_sha256, actor)
         row.send_edited()
@@ -83,7 +83,7 @@ def send_edited_draft(
 def discard_draft(
     draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None
 ) -> Draft:
-    """Let nothing go out. The reason stays with the draft, for learning to read."""
+    """Discard a draft, so that nothing is sent. Its reason is stored for learning."""
     if not reason_code:
         raise Invalid("Say what is wrong with the draft.", {"reason_code": ["This may not be blank."]})
     with governed(Act.DRAFT_DISCARD, draft, actor=actor, read_at=read_at, reason=reason) as row:
@@ -103,7 +103,7 @@ def open_escalation(
     question: str,
     tool_step_id: int | None = None,
 ) -> Escalation:
-    """Hand a question to a person. While one waits for the same reason in this conversation, this comes to that one."""
+    """Hand a question to a person. If the conversation has an open escalation for the same reason, append the question to it."""
     refuse_blank(question, "Say what a person should answer.", "question")
     with acting_as(actor):
         known = Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).filter(reason=reason)
@@ -126,7 +126,7 @@ def open_escalation(
 
 
 def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read_at: int | None = None) -> Escalation:
-    """Settle a question with what a person says; how it reaches the customer is decided beside, in the same commit."""
+    """Record a person's answer to an escalation. In the same transaction, the caller decides how it reaches the customer."""
     refuse_blank(answer, "Write the answer.", "answer")
     with governed(Act.ESCALATION_ANSWER, escalation, actor=actor, read_at=read_at) as row:
         row.settle()
@@ -138,7 +138,7 @@ def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read
 def dismiss_escalation(
     escalation: Escalation, *, actor: Actor, dismissal_reason: str = "", read_at: int | None = None
 ) -> Escalation:
-    """Settle a question that needs no answer; nobody is told."""
+    """Close an escalation that needs no answer. Nobody is notified."""
     with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal_reason) as row:
         row.dismiss()
         row.dismissal_reason = dismissal_reason
@@ -149,20 +149,20 @@ def dismiss_escalation(
 def write_send_rule(
     rule: SendRule, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, reason: str = ""
 ) -> SendRule:
-    """Make or change a rule; it holds for turns that begin from now on, and for those that have not ended yet."""
+    """Create or change a send rule. It applies to turns that have not ended yet."""
     with governed(Act.SEND_RULE_WRITE, rule, actor=actor, read_at=read_at, reason=reason) as row:
         assign_values(row, Act.SEND_RULE_WRITE, values)
     return rule
 
 
 def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> SendRule:
-    """Take a rule away; the agent's own default holds there again."""
+    """Remove a send rule. The agent's own send mode applies again."""
     governed_remove(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason)
     return rule
 
 
 def _enqueue_escalation_webhook(escalation: Escalation, *, is_new: bool) -> None:
-    """Once, however often something is added to the question."""
+    """Enqueue the webhook for a new escalation only, not when a later question is appended to it."""
     if is_new:
         enqueue_delivery(
             WebhookEvent.ESCALATION, escalation.conversation_id, escalation.pk, tenant_id=escalation.tenant_id
@@ -170,9 +170,9 @@ def _enqueue_escalation_webhook(escalation: Escalation, *, is_new: bool) -> None
 
 
 def _refuse_unknown_conversation(row: Escalation) -> None:
-    """What the database hides is not there, rather than invalid."""
+    """Raise `NotVisible` instead of `Invalid` for a conversation that row security hides."""
     try:
-        row.conversation.pk  # noqa: B018  # looked up as whoever asks
+        row.conversation.pk  # noqa: B018  # looked up with the actor's rights
     except ObjectDoesNotExist as hidden:
         raise NotVisible("There is no such conversation.") from hidden
 
@@ -182,20 +182,25 @@ def _stamp_decision(row: Draft | Escalation, actor: Actor) -> None:
 
 
 def _refuse_changed_draft(draft: Draft, reviewed_sha256: str, actor: Actor) -> None:
-    """Refuse a yes to a draft that was overtaken, or to other words than stand there, and show what stands."""
+    """Refuse to send a draft that was superseded or differs from the text that the reviewer read.
+
+    The refusal shows the current draft.
+    """
     if draft.status == Draft.Status.SUPERSEDED:
         newer = Draft.objects.visible_to(actor).open().of_conversation(draft.conversation_id).first()
-        stands = f"Draft {newer.pk} stands in its place." if newer else "No draft waits there any more."
+        stands = (
+            f"Draft {newer.pk} replaces it. Read and decide on that one." if newer else "No draft waits there any more."
+        )
         standing = {"draft_id": newer.pk, "text": newer.text} if newer else None
         raise ReviewedContentChanged(
-            f"The conversation went on, and this draft was superseded. {stands} Read it and decide on that.",
+            f"The conversation went on, and this draft was superseded. {stands}",
             draft.version,
             newer.text_sha256 if newer else "",
             standing,
         )
     if draft.text_sha256 != reviewed_sha256:
         raise ReviewedContentChanged(
-            "What you read is not what this draft says. Read it again and decide on what stands there.",
+            "This draft has another text than the one you read. Read it again and decide on its current text.",
             draft.version,
             draft.text_sha256,
             {"draft_id": draft.pk, "text": draft.text},

@@ -1,4 +1,4 @@
-"""Drafts that wait to be sent, questions that wait for an answer, and the rules that make replies wait."""
+"""Models of the desk: drafts, escalations, and the send rules that decide which replies become drafts."""
 
 from typing import ClassVar, Self
 
@@ -23,7 +23,7 @@ from apps.governance.stored_text import content_sha256, validate_storable_text
 from apps.prompt.prompt_input import SendMode
 from apps.tenants.models import SEND_MODES
 
-# Django looks for an app's models here.
+# Django looks for an app's models in this module.
 __all__ = [
     "Draft",
     "DraftQuerySet",
@@ -36,22 +36,25 @@ __all__ = [
 
 
 class DraftQuerySet(GovernedQuerySet["Draft"]):
-    """Adjectives for drafts."""
+    """Filters for drafts."""
 
     def open(self) -> Self:
-        """Those that wait for a person."""
+        """Return the drafts that await a decision."""
         return self.filter(status=Draft.Status.OPEN)
 
     def of_conversation(self, conversation_id: int) -> Self:
-        """Those of one conversation."""
+        """Return the drafts of one conversation."""
         return self.filter(conversation=conversation_id)
 
 
 class Draft(Governed):
-    """A reply that an agent wrote and a person decides on (R134, R138). Its words never change; what was sent stands beside."""
+    """An agent's reply that awaits a person's decision (R134, R138).
+
+    The draft's text never changes; the text that was sent is stored separately.
+    """
 
     class Status(models.TextChoices):
-        """Open waits; everything else is final."""
+        """The state of a draft. All states except open are final."""
 
         OPEN = "open"
         SENT = "sent"
@@ -60,7 +63,7 @@ class Draft(Governed):
         SUPERSEDED = "superseded"
 
     class Reason(models.TextChoices):
-        """What was wrong with a discarded draft, in a word that learning can count."""
+        """The reason for discarding a draft, as a code that learning can count."""
 
         WRONG = "wrong", "Wrong"
         UNGROUNDED = "ungrounded", "Says what nothing supports"
@@ -104,12 +107,12 @@ class Draft(Governed):
                 fields=["tenant", "conversation"],
                 condition=models.Q(status="open"),
                 name="one_open_draft_per_conversation",
-                violation_error_message="A draft of this conversation waits already.",
+                violation_error_message="A draft of this conversation is open already. Decide on that one first.",
             ),
             models.UniqueConstraint(
                 fields=["tenant", "turn_id"],
                 name="turn_makes_one_draft",
-                violation_error_message="This turn has made its draft already.",
+                violation_error_message="This turn has created a draft already.",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="open") | ~models.Q(decided_by=""), name="decided_draft_names_who_decided"
@@ -143,50 +146,50 @@ class Draft(Governed):
 
     @property
     def text_sha256(self) -> str:
-        """What a yes to the draft is bound to."""
+        """Return the hash of the text, which the decision to send must name."""
         return content_sha256(self.text)
 
     @transition(field=status, source=Status.OPEN, target=Status.SENT)
     def send(self) -> None:
-        """It goes out as the agent wrote it."""
+        """Mark the draft as sent in the agent's words."""
 
     @transition(field=status, source=Status.OPEN, target=Status.SENT_EDITED)
     def send_edited(self) -> None:
-        """It goes out in a person's words."""
+        """Mark the draft as replaced by a person's text, which was sent instead."""
 
     @transition(field=status, source=Status.OPEN, target=Status.DISCARDED)
     def discard(self) -> None:
-        """It never goes out."""
+        """Mark the draft as discarded."""
 
     @transition(field=status, source=Status.OPEN, target=Status.SUPERSEDED)
     def supersede(self) -> None:
-        """The conversation went on; a later draft stands in its place."""
+        """Mark the draft as superseded because the conversation moved on. A later draft may replace it."""
 
 
 class EscalationQuerySet(GovernedQuerySet["Escalation"]):
-    """Adjectives for escalations."""
+    """Filters for escalations."""
 
     def open(self) -> Self:
-        """Those that wait for a person."""
+        """Return the escalations that await an answer."""
         return self.filter(status=Escalation.Status.OPEN)
 
     def of_conversation(self, conversation_id: int) -> Self:
-        """Those of one conversation."""
+        """Return the escalations of one conversation."""
         return self.filter(conversation=conversation_id)
 
 
 class Escalation(Governed):
-    """A question that an agent could not settle and handed to a person (R135, R136)."""
+    """A question that an agent could not answer and handed to a person (R135, R136)."""
 
     class Status(models.TextChoices):
-        """Open waits; both others are final."""
+        """The state of an escalation. Both states except open are final."""
 
         OPEN = "open"
         ANSWERED = "answered"
         DISMISSED = "dismissed"
 
     class Reason(models.TextChoices):
-        """Why it needs a person."""
+        """Why the question needs a person."""
 
         CUSTOMER_ASKED = "customer_asked", "The customer asked for a person"
         MISSING_KNOWLEDGE = "missing_knowledge", "The agent does not know"
@@ -222,7 +225,7 @@ class Escalation(Governed):
                 fields=["tenant", "conversation", "reason"],
                 condition=models.Q(status="open"),
                 name="one_open_escalation_of_a_reason",
-                violation_error_message="A question of this conversation waits for that reason already.",
+                violation_error_message="A question of this conversation is open for this reason already.",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="open") | ~models.Q(decided_by=""),
@@ -250,42 +253,46 @@ class Escalation(Governed):
 
     @transition(field=status, source=Status.OPEN, target=Status.ANSWERED)
     def settle(self) -> None:
-        """A person answered it."""
+        """Close the escalation with an answer."""
 
     @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
     def dismiss(self) -> None:
-        """It needs no answer."""
+        """Close the escalation without an answer."""
 
 
 class SendRuleQuerySet(GovernedQuerySet["SendRule"]):
-    """Adjectives for send rules."""
+    """Filters for send rules."""
 
     def sendings(self, agent_id: int) -> tuple[SendRuleValue, ...]:
-        """An agent's rules as `send_mode_of` takes them."""
+        """Return an agent's send rules in the form that `send_mode_of` takes."""
         rows = self.filter(agent=agent_id).order_by("pk")
         return tuple(SendRuleValue(SendMode(row.send_mode), row.channel, row.skill_id) for row in rows)
 
 
 class SendRule(Governed):
-    """What becomes of an agent's replies on one channel, or once it has read one skill; elsewhere its own default holds."""
+    """The send mode of an agent's replies on one channel, or of replies after the agent has read one skill.
+
+    For all other replies, the agent's own send mode applies.
+    """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     channel = models.CharField(
         max_length=40,
         blank=True,
         validators=[RegexValidator(CHANNEL, CHANNEL_RULE)],
-        help_text="Such as sms. Empty: on every channel.",
+        help_text="Such as sms. Empty: every channel.",
     )
     skill = models.ForeignKey(
         "skills.Skill",
         null=True,
         blank=True,
-        # The database refuses the deletion itself; Django would look, where an agent that discards a draft may not.
+        # The database refuses the deletion. Django's own check would query a table that an agent, which may discard drafts, may
+        # not read.
         on_delete=models.DO_NOTHING,
         related_name="+",
-        help_text="Holds for a reply once the agent has read this skill for it. Empty: for every reply.",
+        help_text="The rule applies to replies for which the agent has read this skill. Empty: every reply.",
     )
-    send_mode = models.CharField("what becomes of a reply", max_length=10, choices=SEND_MODES)
+    send_mode = models.CharField("send mode", max_length=10, choices=SEND_MODES)
 
     noun = "send_rule"
     objects = SendRuleQuerySet.as_manager()
@@ -297,12 +304,12 @@ class SendRule(Governed):
                 fields=["tenant", "agent", "channel", "skill"],
                 nulls_distinct=False,
                 name="one_send_rule_per_agent_channel_and_skill",
-                violation_error_message="There is a rule for this agent, channel and skill already; change that one.",
+                violation_error_message="There is a rule for this agent, channel and skill already. Change that one.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(channel="") | models.Q(skill__isnull=False),
                 name="send_rule_names_a_channel_or_a_skill",
-                violation_error_message="Name a channel, a skill, or both; for all its replies set the agent's own send mode.",
+                violation_error_message="Choose a channel, a skill, or both. For all replies, set the agent's own send mode.",
             ),
             models.CheckConstraint(
                 condition=models.Q(send_mode__in=[mode.value for mode in SendMode]), name="send_rule_has_a_known_mode"

@@ -1,4 +1,4 @@
-"""What becomes of a reply, what it stands on, and how a question grows; pure."""
+"""Rules of the desk: send modes, the grounding of a reply, and the merging of questions. Pure functions."""
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ ANSWER_CHARACTERS: Final = 10_000
 REASON_CHARACTERS: Final = 500
 CHANNEL: Final = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE: Final = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
-# From the freest to the strictest.
+# From the least to the most restrictive.
 _STRICTNESS: Final = (SendMode.AUTONOMOUS, SendMode.SUGGEST, SendMode.OBSERVE)
 
 
 class Grounding(StrEnum):
-    """The firmest thing a reply stands on, from listed facts and never from a number the model gives itself (R136)."""
+    """The strongest fact behind a reply. It is derived from recorded facts, never from a model's stated confidence (R136)."""
 
     SKILL = "skill"
     TOOL = "tool"
@@ -28,7 +28,7 @@ class Grounding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroundingFact:
-    """One thing a turn had before it wrote: a skill it read, a tool that answered, a line of the profile it cited."""
+    """One fact that a turn had before it wrote the reply: a skill it read, a tool result, or a profile line it cited."""
 
     kind: Grounding
     name: str
@@ -37,7 +37,7 @@ class GroundingFact:
 
 @dataclass(frozen=True, slots=True)
 class SendRuleValue:
-    """One send rule; no channel means every channel, no skill means whether or not one was read."""
+    """One send rule. An empty channel means every channel; without a skill, the rule applies whichever skills were read."""
 
     mode: SendMode
     channel: str = ""
@@ -47,9 +47,9 @@ class SendRuleValue:
 def send_mode_of(
     agent_default: SendMode, rules: Iterable[SendRuleValue], channel: str, skills_fetched: Set[int]
 ) -> SendMode:
-    """What becomes of a reply on this channel after these skills (R134).
+    """Return the send mode of a reply on this channel after these skills were read (R134).
 
-    A channel's rule takes the place of the agent's default; rules of skills that were read only make it stricter.
+    A rule for the channel replaces the agent's default. Rules for skills that were read can only make the mode stricter.
     """
     here = [rule for rule in rules if rule.channel in {"", channel}]
     of_channel = [rule.mode for rule in here if rule.skill_id is None]
@@ -58,13 +58,13 @@ def send_mode_of(
 
 
 def grounding_of(facts: Iterable[GroundingFact]) -> Grounding:
-    """The label of a draft: the firmest of its facts, none where there is none."""
+    """Return the grounding of a draft, which is the kind of its strongest fact."""
     kinds = {fact.kind for fact in facts}
     return next((kind for kind in Grounding if kind in kinds), Grounding.NONE)
 
 
 def joined_question(standing: str, more: str) -> str:
-    """An open question with what comes to it, once and within its length; what does not fit is cut."""
+    """Append an addition to an open question unless it is already part of it, and cut the result to the length limit."""
     more = more.strip()
     if not more or more in standing.split("\n\n"):
         return standing

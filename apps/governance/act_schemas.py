@@ -1,4 +1,7 @@
-"""What an act takes, as JSON Schema: from the policy and the model's own rules, for tools that models and clients call."""
+"""JSON Schemas of the fields that each act takes, derived from the policy and the model's validators.
+
+Models and API clients use them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,12 +12,12 @@ from django.db import models
 from apps.governance.database_drift.role_grants import governed_models
 from apps.governance.policy.policy_table import POLICY, Act
 
-# Any: a JSON document is what it is.
+# Any: a JSON document may hold values of any type.
 Schema = dict[str, Any]
 
 
 def schema_of(act: Act, *, adding: bool | None = None) -> Schema:
-    """The governed fields an act may be given; whoever may write only some of them sends only those."""
+    """Return the JSON Schema of the governed fields that the act takes. It lists only fields that callers may write."""
     rule = POLICY[act]
     making = not rule.changes if adding is None else adding
     fields = {field.name: field for field in _model(act)._meta.concrete_fields}
@@ -29,7 +32,7 @@ def schema_of(act: Act, *, adding: bool | None = None) -> Schema:
 
 
 def property_of(field: "models.Field[Any, Any]") -> Schema:
-    """One field with its limits."""
+    """Return the JSON Schema of one field, with its limits."""
     description: Schema = {"description": str(field.help_text)} if field.help_text else {}
     if isinstance(field, models.BooleanField):
         return {"type": "boolean", **description}
@@ -41,7 +44,7 @@ def property_of(field: "models.Field[Any, Any]") -> Schema:
 
 
 def _free_text() -> Schema:
-    # Brought as a proposal's words, which no column of the row holds.
+    # This field exists only in a proposal; the row has no such column.
     return {"type": "string", "minLength": 1}
 
 
@@ -60,7 +63,7 @@ def _length_limits(field: "models.Field[Any, Any]") -> Mapping[str, int]:
 
 
 def _pattern(field: "models.Field[Any, Any]") -> Mapping[str, str]:
-    # JSON Schema knows ECMAScript's expressions, in which `$` is already the very end.
+    # JSON Schema uses ECMAScript regular expressions, in which `$` matches only at the very end of the text.
     patterns = [
         str(getattr(rule.regex, "pattern", rule.regex)) for rule in field.validators if isinstance(rule, RegexValidator)
     ]

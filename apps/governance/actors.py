@@ -1,4 +1,4 @@
-"""Who acts: built by `tenants.identity`, carried by value, never guessed."""
+"""Actors: the roles, and the frozen `Actor` value. `tenants.authentication` builds actors, and every action takes one."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class Role(StrEnum):
-    """What kind of actor this is. The role floor in the policy cannot be lifted by a grant."""
+    """The kind of an actor. A grant permits an act only to the roles that the policy lists for the act."""
 
     OPERATOR = "operator"
     ADMIN = "admin"
@@ -19,19 +19,22 @@ PEOPLE = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 class Anywhere(Enum):
-    """Asked of no particular row: whether there is any place at all."""
+    """The scope of a check that concerns no particular row: whether the act is permitted for any row at all."""
 
     AT_ALL = auto()
 
 
 ANYWHERE: Final = Anywhere.AT_ALL
-# The agent a row belongs to, or None for a row of the whole tenant.
+# The id of the agent that a row belongs to, or None for a row that belongs to the whole tenant.
 AgentScope = int | None | Anywhere
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """How many requests a minute the tenant takes: of each agent or member, and of all together; None where it says nothing."""
+    """The tenant's rate limits in requests per minute: one for each agent or member, and one for all of them together.
+
+    None means no limit.
+    """
 
     per_asker: int | None = None
     per_tenant: int | None = None
@@ -39,15 +42,15 @@ class RateLimits:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """One tenant's operator, agent or worker, with the grants resolved for it.
+    """An operator, agent or worker of one tenant, with its resolved grants.
 
-    `grants` hold wherever nothing else is said. `by_agent` replaces them for the rows of one agent; `limits` names the agents
-    to whose rows a member is confined with a grant, and takes away without ever giving.
-    `customer_key` is set in a turn: the end user being served, beyond whom the agent sees nobody (R006, R007); empty where the
-    conversation names none. Outside a turn it is None. Of a customer who is named but not proven no profile is seen.
-    `member_id` is the person, by their user, whose talk an assistant answers in a turn: of talks it sees theirs alone (R129).
-    `pace` is what the tenant says of requests, and no part of who this is.
-    `via_agent_id` says that a person's assistant looks things up in their place: it reads what they may and writes nothing.
+    `grants` apply to all rows, except to the rows of agents that `by_agent` lists with grants of their own. `limits` confines a
+    member's grant to the rows of the named agents; a limit never adds rights. `customer_key` names the customer that a turn
+    serves, who is the only customer that the agent sees (R006, R007). It is empty if the conversation names no customer, and None
+    outside a turn. The profile of a customer is hidden while the customer's identity is not proven. `member_id` is the user id of
+    the member whom an assistant answers in a turn; the assistant sees only that member's talks (R129). `pace` holds the tenant's
+    rate limits and is not part of the actor's identity. `via_agent_id` is set when an assistant looks things up for a person: it
+    reads what that person may read and writes nothing.
     """
 
     tenant_id: int
@@ -66,16 +69,22 @@ class Actor:
 
     @property
     def talks_as(self) -> int | None:
-        """Whose talks with assistants are seen: a person's own, and in a turn those of the member it answers."""
+        """The id of the user whose talks with assistants this actor sees.
+
+        For a person it is their own id; for an agent, the member whom it answers in this turn.
+        """
         return self.user_id if self.is_person else self.member_id
 
     @property
     def is_person(self) -> bool:
-        """People review; agents and workers never do."""
+        """Whether the actor is a person. Only people review; agents and workers never do."""
         return self.role in PEOPLE
 
     def holds(self, name: str, place: AgentScope) -> bool:
-        """Whether the grant reaches the rows of this agent, of the whole tenant (None), or any at all (ANYWHERE)."""
+        """Whether the actor holds the grant for the rows of an agent.
+
+        None means rows of the whole tenant, and ANYWHERE means any rows at all.
+        """
         if isinstance(place, Anywhere):
             places = {None, *(agent_id for agent_id, _ in self.by_agent), *(self._limited_agent_ids(name) or ())}
             return any(self.holds(name, each) for each in places)
@@ -87,14 +96,14 @@ class Actor:
         return next((agent_ids for limited, agent_ids in self.limits if limited == name), None)
 
     def serving(self, customer_key: str, *, is_proven: bool = True) -> "Actor":
-        """The same actor inside a turn with one customer."""
+        """Return the same agent, acting inside a turn with one customer."""
         return replace(self, customer_key=customer_key, customer_is_proven=is_proven)
 
     def for_member(self, member_id: int) -> "Actor":
-        """The same agent inside a turn of a member's talk, where there is no customer; what it writes names both."""
+        """Return the same agent, answering a member's talk without a customer. Change records name the agent and the member."""
         label = f"{self.label} for {Role.OPERATOR}:{member_id}"
         return replace(self, label=label, customer_key="", customer_is_proven=False, member_id=member_id)
 
     def via(self, agent_id: int, agent_label: str) -> "Actor":
-        """The same person through an assistant of theirs, which reads for them."""
+        """Return the same person, acting through an assistant that reads for them."""
         return replace(self, label=f"{self.label} via {agent_label}", via_agent_id=agent_id)

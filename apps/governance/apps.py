@@ -4,6 +4,6 @@ from django.apps import AppConfig
 
 
 class GovernanceConfig(AppConfig):
-    """The kernel's app configuration."""
+    """The app configuration of governance."""
 
     name = "apps.governance"

@@ -1,6 +1,6 @@
-"""Authorization: whether an actor may perform an act (role floor, tenant, grants, limits), and which columns the act may write.
+"""Authorization: whether an actor may perform an act (tenant, role, grants, limits), and which columns the act may write.
 
-No other module decides this. The governed write and the generated database grants both read the columns from here.
+No other module makes this decision. The governed write and the generated database grants both take the columns from this module.
 """
 
 from typing import Final
@@ -11,17 +11,17 @@ from apps.governance.models import Governed
 from apps.governance.policy.policy_table import POLICY, PROPOSAL, Act, codename
 from apps.governance.refusal_log import recording_refusals
 
-# What a person's assistant does in their place: it may be asked, and then reads.
+# The only act that an assistant may perform for its member. Apart from this act, the assistant only reads.
 ASSISTANT_ACT: Final = Act.CONVERSATION_TALK
 
 
 def authorize(
     actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: AgentScope = None
 ) -> None:
-    """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it.
+    """Check that tenant, role and grants permit the act; raise and log a refusal otherwise. No grant overrides the role.
 
-    `agent_id` is the agent the row belongs to. None, the default, is a row of the whole tenant, where a limited member may
-    nothing; ANYWHERE asks only whether there is a place for the act at all, before its row is known.
+    `agent_id` is the agent that the row belongs to. None, the default, means a row of the whole tenant, which a member limited to
+    some agents may not touch. ANYWHERE asks whether the act is permitted for any row at all, before the row is known.
     """
     with recording_refusals(actor, act):
         check_actor(actor, act, tenant_id, fields, agent_id=agent_id)
@@ -30,7 +30,7 @@ def authorize(
 def check_actor(
     actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: AgentScope = None
 ) -> None:
-    """The same for the door, which notes the refusal itself."""
+    """Perform the check of `authorize` without logging a refusal; `governed` calls this and logs the refusal itself."""
     if actor is None:
         raise MissingActor(f"{act.value} needs an actor.")
     if actor.tenant_id != tenant_id:
@@ -53,7 +53,7 @@ def _missing_grant_message(actor: Actor, name: str) -> str:
 
 
 def may(actor: Actor, act: Act, field: str = "", row: Governed | None = None) -> bool:
-    """Whether the door would open for this act, and this field of it: for this row, or without one for any at all."""
+    """Whether the actor may perform the act (and write `field`, if given) on this row, or without a row on any row at all."""
     place = row.agent_concerned if row is not None else ANYWHERE
     return actor.role in POLICY[act].allowed and all(
         actor.holds(name, place) for name in {codename(act), codename(act, field)}
@@ -70,7 +70,7 @@ _NOUN_PHRASES = {"settings": "the tenant's settings", "invokable": "an agent tha
 
 
 def act_phrase(act: Act) -> str:
-    """The act in words, such as "approve a skill"."""
+    """Return the act in words, such as "approve a skill"."""
     noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
     article = "an" if noun[0] in "aeiou" else "a"
     return f"{verb} {_NOUN_PHRASES.get(noun, f'{article} {noun}')}"
@@ -82,20 +82,20 @@ def _permitted_roles_hint(act: Act) -> str:
 
 
 def noun_written_by(act: Act, role: Role) -> str:
-    """The noun of the row that an act writes for a role: who may only propose writes a proposal."""
+    """Return the noun of the row that the act writes for this role. A role that may only propose writes a proposal instead."""
     rule = POLICY[act]
     return PROPOSAL if role in rule.proposes else rule.on or act.noun
 
 
 def columns_of(act: Act, role: Role) -> frozenset[str]:
-    """The fields of a standing row that the act may write for the role: its governed ones and those it stamps."""
+    """Return the fields of an existing row that the act writes for the role: its governed fields and those that it stamps."""
     rule = POLICY[act]
     governed = rule.writes(adding=False) if noun_written_by(act, role) == act.noun else frozenset()
     return governed | frozenset(rule.stamps) | frozenset(rule.signs if role in PEOPLE else ())
 
 
 def refuse_other_subject(row: Governed, act: Act, role: Role, *, adding: bool, removes: bool) -> None:
-    """Refuse an act on rows of another noun, or one that does to a row what its rule does not say."""
+    """Raise `UngovernedWrite` if the act's rule names another kind of row or another effect (make, change, remove)."""
     rule, noun = POLICY[act], noun_written_by(act, role)
     if row.noun != noun:
         raise UngovernedWrite(

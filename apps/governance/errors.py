@@ -1,4 +1,4 @@
-"""Refusals of the kernel. Each has a `code`; surfaces translate it into their own form once."""
+"""Exceptions for refused reads and writes. Each has a `code`; every surface translates all of them in one place."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -8,18 +8,18 @@ class GovernanceError(Exception):
     """A governed write or read was refused; the message is a whole sentence for people."""
 
     code: ClassVar[str] = "refused"
-    # Whether the attempt is in the books already: a refusal passes several floors, and one record is enough.
+    # Whether the attempt was already logged: a refusal passes through several layers, but is logged once.
     noted: bool = False
 
 
 class NotPermitted(GovernanceError):
-    """The actor may not do this, whatever its grants, or lacks the grant."""
+    """The actor's role may never perform the act, or the actor lacks the grant."""
 
     code = "not_permitted"
 
 
 class NothingPermitted(NotPermitted):
-    """Every field of the write was gated away; nothing was left to do (Z-14)."""
+    """The actor may write none of the fields that it sent (Z-14)."""
 
     code = "nothing_permitted"
 
@@ -29,19 +29,19 @@ class NothingPermitted(NotPermitted):
 
 
 class StoppedByKillSwitch(NotPermitted):
-    """Somebody stopped for now what the act would do; it is not refused for good."""
+    """An active kill switch stops the act. The act is permitted again once the switch is off."""
 
     code = "stopped_by_kill_switch"
 
 
 class NotVisible(GovernanceError):
-    """No such row for this actor; another tenant's row reads the same as none."""
+    """The row does not exist for this actor. A row of another tenant gives the same refusal."""
 
     code = "not_found"
 
 
 class IllegalTransition(GovernanceError):
-    """The state machine has no such move from the row's present state."""
+    """The state machine has no such transition from the row's current state."""
 
     code = "illegal_transition"
 
@@ -57,7 +57,7 @@ class Stale(GovernanceError):
 
 
 class ReviewedContentChanged(Stale):
-    """A yes to a proposal that is not, or no longer, what the reviewer read; `current_content` is what it says now."""
+    """The reviewer read other content than the proposal's current content, which `current_content` holds."""
 
     def __init__(self, message: str, current_version: int, current_sha256: str, current_content: object) -> None:
         super().__init__(message, current_version)
@@ -66,7 +66,7 @@ class ReviewedContentChanged(Stale):
 
 
 class NeedsRebase(GovernanceError):
-    """What a proposal would change is not what its proposer read; `base` and `live` are both texts."""
+    """The target changed since the proposer read it. `base` holds the text that the proposer read, `live` the current one."""
 
     code = "needs_rebase"
 
@@ -77,13 +77,13 @@ class NeedsRebase(GovernanceError):
 
 
 class NeedsAnotherReviewer(NotPermitted):
-    """Whoever proposed or edited the words may not be the one who approves them, or too few are there who may."""
+    """The actor wrote or edited the proposed words and may not approve them, or the tenant has too few other reviewers."""
 
     code = "needs_another_reviewer"
 
 
 class FindingsUnconfirmed(GovernanceError):
-    """The scanner points at something; a reviewer has to say why it may stand."""
+    """A check found something in a text. A person has to confirm the findings; an approval also needs a reason."""
 
     code = "findings_unconfirmed"
 
@@ -93,13 +93,13 @@ class FindingsUnconfirmed(GovernanceError):
 
 
 class Conflict(GovernanceError):
-    """Another row already holds what must be unique."""
+    """The request conflicts with another row, such as one with the same unique value, or with an earlier decision."""
 
     code = "conflict"
 
 
 class AlreadyRejected(Conflict):
-    """A person said no to exactly these words."""
+    """A person rejected exactly these words before."""
 
     code = "already_rejected"
 
@@ -111,7 +111,7 @@ class QueueFull(GovernanceError):
 
 
 class TooManyRequests(GovernanceError):
-    """More came than is taken in some time; `wait` is how many seconds until the next is."""
+    """A rate limit is reached. `wait` is the number of seconds until the next request is accepted."""
 
     code = "too_many_messages"
 
@@ -121,7 +121,7 @@ class TooManyRequests(GovernanceError):
 
 
 class Invalid(GovernanceError):
-    """Values break a rule; `fields` says which and why."""
+    """Values break a rule; `fields` holds the reasons by field."""
 
     code = "invalid"
 
@@ -131,28 +131,28 @@ class Invalid(GovernanceError):
 
 
 def refuse_blank(text: str, message: str, field: str = "reason") -> None:
-    """Raise `Invalid` for a text that others will read where nothing is written in it; it names the field."""
+    """Raise `Invalid` for `field` if its text is blank."""
     if not text.strip():
         raise Invalid(message, {field: ["This may not be blank."]})
 
 
 class UngovernedWrite(GovernanceError):
-    """A write tried to pass beside the door."""
+    """A write was attempted outside a governed write."""
 
     code = "ungoverned_write"
 
 
 class MissingActor(GovernanceError):
-    """A write came without an actor; that is a programming error, never a guest."""
+    """A read or a write names no actor. This is a programming error; there are no anonymous actors."""
 
     code = "missing_actor"
 
 
 class MissingReceivedTexts(MissingActor):
-    """An agent's write came without what the agent had heard; a programming error as well."""
+    """An agent's write lacks the texts that the agent had received. This is a programming error."""
 
 
 class TextErased(GovernanceError):
-    """The text of the change record that decides was erased; nobody knows any more, and nobody guesses."""
+    """The text of the change record that would decide the answer was erased, so the answer is unknown."""
 
     code = "text_erased"

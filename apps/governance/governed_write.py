@@ -4,11 +4,11 @@
         row.approve()
 
 `governed` locks the row first. The body changes the row in memory. Afterwards `governed` checks the changed fields, writes only
-those, and records the change. An exception in the body leaves nothing behind.
+those, and records the change. An exception in the body rolls everything back.
 
-`governed_create` and `governed_remove` are the same for a row that is written as it was built, and for one that goes.
+`governed_create` inserts a row as it was built and `governed_remove` deletes one, with the same check and record.
 
-`write_reason` gives a reason and evidence once to all acts of a process; each of their change records keeps both.
+`write_reason` sets a default reason and evidence for all acts of a process; each of their change records stores both.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WriteReason:
-    """A reason for acts that give none of their own, and evidence beside theirs."""
+    """The default reason of a block's acts, and evidence that is added to each act's own."""
 
     reason: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
@@ -64,16 +64,16 @@ _current_reason: ContextVar[WriteReason] = ContextVar("write_reason", default=_N
 
 
 def resolved_reason(evidence: Mapping[str, Any] | None, reason: str) -> tuple[Values, str]:
-    """The evidence and the reason of one act: its own first, then those that `write_reason` gives to the whole process."""
+    """Return the evidence and the reason of one act. The act's own values take precedence over those of `write_reason`."""
     given = _current_reason.get()
     return {**given.evidence, **(evidence or {})}, reason or given.reason
 
 
 @contextmanager
 def write_reason(reason: str, evidence: Mapping[str, Any] = NO_EVIDENCE) -> Iterator[None]:
-    """Record every act inside with this reason and this evidence; an act's own reason and evidence go first.
+    """Set the default reason and evidence of every act in the block; an act's own reason and evidence take precedence.
 
-    Within another such block the inner reason counts, and the evidence of both is kept.
+    In nested blocks the inner reason applies, and the evidence of both blocks is merged.
     """
     outer = _current_reason.get()
     token = _current_reason.set(WriteReason(reason, {**outer.evidence, **evidence}))
@@ -99,13 +99,13 @@ __all__ = [
 ]
 
 Row = TypeVar("Row", bound=Governed)
-# The name by which a trigger says that somebody stopped this for now.
+# The constraint name in the error that a trigger raises for a write while a kill switch is active.
 KILL_SWITCH_CONSTRAINT = "stopped_by_kill_switch"
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """An act under way, and the row's values at the moment when it was locked."""
+    """A running act, and the row's values at the moment when the row was locked."""
 
     act: Act
     actor: Actor
@@ -126,7 +126,7 @@ def governed(
     reason: str = "",
     removes: bool = False,
 ) -> Iterator[Row]:
-    """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
+    """Change or create `row` as one governed write. `read_at` is the version that the actor read; an outdated one is refused."""
     with recording_refusals(actor, act, RefusalSubject.of(row)), _permitted_transaction(actor, act, row, removes):
         adding = row._state.adding
         if not adding:
@@ -150,9 +150,9 @@ def governed(
 def governed_create(
     act: Act, row: Row, *, actor: Actor, evidence: Mapping[str, Any] | None = None, reason: str = ""
 ) -> Row:
-    """Write a new row as it was built in memory; one check, one write, one record, as with `governed`."""
+    """Insert a new row as it was built in memory. As with `governed`: one check, one write, one change record."""
     with governed(act, row, actor=actor, evidence=evidence, reason=reason):
-        pass  # The row is complete already.
+        pass  # The row is already complete.
     return row
 
 
@@ -165,9 +165,9 @@ def governed_remove(
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
 ) -> None:
-    """Delete a row; its last values stay in the change record."""
+    """Delete a row. Its last values are kept in the change record."""
     with governed(act, row, actor=actor, read_at=read_at, evidence=evidence, reason=reason, removes=True):
-        pass  # Nothing changes before it goes.
+        pass  # Nothing to change before the deletion.
 
 
 @contextmanager
@@ -179,20 +179,23 @@ def _permitted_transaction(actor: Actor, act: Act, row: Governed, removes: bool)
 
 
 def assign_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
-    """Assign values that came with a request; raises `NotPermitted` for a field that the act does not govern."""
+    """Assign values from a request. Raises `NotPermitted` for a field that the act does not govern."""
     refuse_ungoverned_fields(act, values)
     for name, value in values.items():
         setattr(row, name, value)
 
 
 def refuse_ungoverned_fields(act: Act, names: Iterable[str]) -> None:
-    """Raise `NotPermitted` for fields that the act does not govern, for every role."""
+    """Raise `NotPermitted` if the act does not govern all of these fields, whatever the role."""
     if foreign := sorted(set(names) - set(POLICY[act].fields)):
-        raise NotPermitted(f"{act_phrase(act).capitalize()} does not change {', '.join(foreign)}.")
+        raise NotPermitted(f"The act “{act_phrase(act)}” does not change {', '.join(foreign)}.")
 
 
 def recorded_values(row: Governed) -> Values:
-    """A row's values as its change records keep them: by column, without what the database stamps or nobody may read."""
+    """Return a row's values by column, as change records store them.
+
+    Columns that are secret or stamped by the database are left out.
+    """
     plain = {
         field.attname: field.value_from_object(row)
         for field in row._meta.concrete_fields
@@ -204,41 +207,41 @@ def recorded_values(row: Governed) -> Values:
 
 def _lock_and_check(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
     lock_row(row, read_at)
-    # The stored row says to which agent it belongs, not the copy that the caller passed.
+    # Check against the agent of the stored row, not of the copy that the caller passed.
     check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
 
 
 def lock_row(row: Governed, read_at: int | None) -> None:
-    """Lock a row until the commit and bring it up to date; raises `Stale` where the actor decided on another version.
+    """Lock a row until the commit and refresh it. Raises `Stale` if the actor read another version.
 
-    Several rows are locked in one order everywhere: the row that a proposal would change, then the proposal.
+    All code locks in the same order: first the row that a proposal would change, then the proposal.
     """
     queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
     stored = queryset.filter(pk=row.pk).order_by("pk").first()
     if stored is None:
-        raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
+        raise NotVisible(f"There is no such {row._meta.verbose_name}, or you may no longer change it.")
     _copy_stored_values(row, stored)
-    # Of several acts in a row only the first one finds what was read.
+    # If several acts follow each other, only the first one is checked against the version that the actor read.
     expected, row.expected_version = row.expected_version, None
     refuse_stale(row, read_at if read_at is not None else expected)
 
 
 def refuse_stale(row: Governed, read_at: int | None) -> None:
-    """Raise `Stale` where the actor read another version than this one; None means that no version was named."""
+    """Raise `Stale` if the actor read another version than the current one. None means that the actor named no version."""
     if read_at is not None and read_at != row.version:
         raise Stale(
             f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."
-            " Read it again and decide on what stands there.",
+            " Read it again before you decide.",
             row.version,
         )
 
 
 def _copy_stored_values(row: Governed, stored: Governed) -> None:
-    """Bring the row in memory up to date with the stored one, its state included."""
+    """Copy the stored values, including the state, to the row in memory."""
     for column in row._meta.concrete_fields:
         value = getattr(stored, column.attname)
         if isinstance(column, FSMFieldMixin):
-            # refresh_from_db() leaves a protected state as it was read, and assigning to it is refused.
+            # refresh_from_db() does not update a protected state field, and assigning to the field is refused.
             row.__dict__[column.attname] = value
         else:
             setattr(row, column.attname, value)
@@ -248,14 +251,14 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
     names = frozenset(field.name for field in row._meta.concrete_fields if field.attname in changed)
     mine = POLICY[act].writes(adding=adding)
     if not adding and (foreign := sorted(names - columns_of(act, actor.role))):
-        raise NotPermitted(f"{act_phrase(act).capitalize()} does not change {', '.join(foreign)}.")
+        raise NotPermitted(f"The act “{act_phrase(act)}” does not change {', '.join(foreign)}.")
     check_actor(actor, act, row.tenant_id, names & mine, agent_id=row.agent_concerned)
-    # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
+    # The database checks references. A query from this code would run under row security, which may hide the referenced row.
     unclean = {
         field.name for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin) or field.is_relation
     }
     try:
-        # Not full_clean(): it assigns to every field, which a protected state field refuses.
+        # Not full_clean(): it assigns to every field, which protected state fields refuse.
         row.clean_fields(exclude=unclean)
         row.clean()
     except ValidationError as refusal:
@@ -263,7 +266,7 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
 
 
 def invalid_from_validation(refusal: ValidationError) -> Invalid:
-    """Django's validation error in the kernel's words."""
+    """Convert Django's `ValidationError` to `Invalid`."""
     by_field = hasattr(refusal, "error_dict")
     fields: dict[str, list[str]] = refusal.message_dict if by_field else {NON_FIELD_ERRORS: refusal.messages}
     details = "; ".join(f"{name.replace('_', ' ')}: {' '.join(reasons)}" for name, reasons in fields.items())
@@ -281,7 +284,7 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
                 row.save(force_insert=True)
                 check_references(row._meta.db_table)
             else:
-                # Only what changed: a role with column grants may not name the others.
+                # Write only changed columns: a role with column grants may not name other columns in an UPDATE.
                 row.save(update_fields=sorted(_field_name(row, name) for name in changed))
     except (IntegrityError, ProgrammingError) as refusal:
         raise _translate_database_error(row, refusal) from refusal
@@ -316,7 +319,10 @@ def _write_change_record(change: PendingChange, row: Governed, subject_id: int, 
 
 
 def text_sha256(salt: str, before: Values, after: Values, reason: str) -> str:
-    """The hash by which a record vouches for its text; the salt keeps a short text from being guessed from it."""
+    """Return the hash of a change's text, which the change record keeps.
+
+    The salt prevents guessing a short text from its hash.
+    """
     body = json.dumps([salt, before, after, reason], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(body.encode()).hexdigest()
 
@@ -327,14 +333,14 @@ def _translate_database_error(row: Governed, refusal: Error) -> GovernanceError:
     if isinstance(cause, postgres.Error) and name == KILL_SWITCH_CONSTRAINT:
         return StoppedByKillSwitch(str(cause.diag.message_primary))
     if isinstance(cause, postgres.InsufficientPrivilege):
-        return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
+        return NotPermitted(f"The database does not let the current role change this {row._meta.verbose_name}.")
     own = next((_constraint_message(constraint) for constraint in row._meta.constraints if constraint.name == name), "")
     if isinstance(cause, postgres.UniqueViolation | postgres.ExclusionViolation):
         exists = f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name."
         return Conflict(own or exists)
     if isinstance(cause, postgres.ForeignKeyViolation):
         return Invalid(
-            f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}
+            f"This {row._meta.verbose_name} refers to a row that does not exist or is of the wrong kind.", {}
         )
     if isinstance(cause, postgres.CheckViolation):
         return _check_violation_error(cause, own)
@@ -348,11 +354,11 @@ def _constraint_message(constraint: BaseConstraint) -> str:
 
 def _check_violation_error(cause: postgres.CheckViolation, own: str) -> GovernanceError:
     if cause.diag.table_name is None:
-        # A trigger raised it, about a move, and says why itself.
+        # A trigger raised this error for a transition, with a message for the user.
         return IllegalTransition(str(cause.diag.message_primary))
-    # A constraint is named as the sentence that must be true.
+    # A constraint is named by the rule that it enforces.
     rule = str(cause.diag.constraint_name).replace("_", " ")
-    why = own or f"They break the rule “{rule}”. Change what breaks it, and send them again."
+    why = own or f"They break the rule “{rule}”. Correct the values and send them again."
     return Invalid(f"These values cannot be taken. {why}", {NON_FIELD_ERRORS: [why]})
 
 

@@ -1,6 +1,6 @@
-"""Refused attempts stay in the books: a refusal takes its transaction along, so its record is written after it.
+"""The log of refused attempts. A refusal rolls its transaction back, so it is recorded afterwards.
 
-By SQL and not by the model: the guard, on which all models stand, notes too.
+The record is written with SQL and not through the model, because the write guard in the models' base class logs refusals too.
 """
 
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ from apps.governance.database.actor_transaction import acting_as, after_transact
 from apps.governance.errors import GovernanceError, IllegalTransition, NotPermitted, NotVisible, UngovernedWrite
 from apps.governance.policy.policy_table import Act
 
-# What somebody tried who may not. Wrong values, stale versions and taken names are honest mistakes.
+# Attempts at something that the actor may not do. Wrong values, stale versions and names that are taken are honest mistakes.
 RECORDED_REFUSALS = (NotPermitted, NotVisible, IllegalTransition, UngovernedWrite)
 SENTENCE_CHARACTERS = 500
 
-# A tenant that is not there yet has no books; the attempt to make it leaves nothing.
+# A tenant that does not exist yet has no audit log, so a refused attempt to create it is not recorded.
 _INSERT = """
 INSERT INTO governance_refusal (tenant_id, act, code, detail, subject_type, subject_id, actor_role, actor_label,
                                 actor_user_id, agent_id, created_at)
@@ -30,14 +30,14 @@ SELECT id, %s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp() FROM tenants_te
 
 @dataclass(frozen=True, slots=True)
 class RefusalSubject:
-    """What an attempt was about, as far as the surface that refused it knows."""
+    """The row that an attempt concerned, as far as the refusing code knows it."""
 
     type: str = ""
     row_id: int | None = None
 
     @classmethod
     def of(cls, row: Model) -> "RefusalSubject":
-        """A row, by its number if it has one in the database."""
+        """Return the subject for a row, with the row's id if it is saved."""
         return cls(row._meta.label_lower, None if row._state.adding else row.pk)
 
 
@@ -48,7 +48,7 @@ UNKNOWN_SUBJECT = RefusalSubject()
 def recording_refusals(
     actor: Actor | None, act: Act | None = None, subject: RefusalSubject = UNKNOWN_SUBJECT
 ) -> Iterator[None]:
-    """Note whatever refusal passes here."""
+    """Log the refusals that the block raises."""
     try:
         yield
     except GovernanceError as refusal:
@@ -59,7 +59,7 @@ def recording_refusals(
 def record_refusal(
     refusal: GovernanceError, actor: Actor | None, act: Act | None = None, subject: RefusalSubject = UNKNOWN_SUBJECT
 ) -> None:
-    """Keep a refused attempt, once however many floors it passes. Without an actor there is no tenant whose books could hold it."""
+    """Log a refused attempt once, however many layers the exception passes. Without an actor there is no tenant to log it for."""
     if actor is None or refusal.noted or not isinstance(refusal, RECORDED_REFUSALS):
         return
     refusal.noted = True
@@ -67,13 +67,13 @@ def record_refusal(
 
 
 def _storable_sentence(sentence: str) -> str:
-    # A sentence may name what somebody sent.
+    # The sentence may quote user input.
     return sentence.replace("\x00", "").encode(errors="backslashreplace").decode()[:SENTENCE_CHARACTERS]
 
 
 def _insert_refusal(actor: Actor, act: Act | None, subject: RefusalSubject, code: str, sentence: str) -> None:
     values = [act.value if act else "", code, sentence, subject.type, subject.row_id]
     who = [actor.role.value, actor.label, actor.user_id, actor.agent_id or actor.via_agent_id]
-    # An assistant that reads for its member cannot write; that it tried to is written all the same.
+    # An assistant that reads for its member cannot write, but its refused attempt must be recorded.
     with acting_as(replace(actor, via_agent_id=None)), connection.cursor() as cursor:
         cursor.execute(_INSERT, [*values, *who, actor.tenant_id])

@@ -1,4 +1,4 @@
-"""What may be stored as text, and the hash a reviewed text is known by."""
+"""Validation of text for storage, and the hash that identifies a reviewed text."""
 
 import hashlib
 
@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 
 
 def validate_storable_text(value: str) -> None:
-    """Refuse what PostgreSQL or UTF-8 cannot hold: NUL and lone surrogates."""
+    """Refuse characters that PostgreSQL or UTF-8 cannot store: NUL and lone surrogates."""
     if "\x00" in value:
         raise ValidationError("The text contains a NUL character (U+0000). Remove it.")
     try:
@@ -18,14 +18,17 @@ def validate_storable_text(value: str) -> None:
 
 
 def content_sha256(*parts: str) -> str:
-    """The hash of texts in order, as the database's triggers compute it."""
-    # Each part with its length: no separator, which a text could hold, decides where one ends and the next begins.
+    """Return the hash of the texts in order, computed as the database's triggers do."""
+    # Each part is preceded by its length, because a text could contain any separator.
     encoded = [part.encode() for part in parts]
     return hashlib.sha256(b"".join(b"%d:%s" % (len(part), part) for part in encoded)).hexdigest()
 
 
 def storable_text(text: str) -> str:
-    """Text without what PostgreSQL cannot hold, NUL and half a surrogate pair; a model may write either."""
+    """Return the text without NUL, and with lone surrogates replaced.
+
+    PostgreSQL cannot store either, and a model may write both.
+    """
     if text.isascii() and "\x00" not in text:
         return text
     return text.replace("\x00", "").encode(errors="replace").decode()

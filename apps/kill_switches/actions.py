@@ -1,4 +1,4 @@
-"""Governed writes on kill switches. Both take effect before the next model call; no waiting message is lost or answered twice."""
+"""Actions on kill switches. They take effect before the next model call. No pending message is lost or answered twice."""
 
 from django.utils import timezone
 
@@ -12,7 +12,7 @@ from apps.kill_switches.models import KillSwitch
 def activate_kill_switch(
     kind: KillSwitch.Kind, *, actor: Actor, reason: str, agent_id: int | None = None, channel: str = ""
 ) -> KillSwitch:
-    """Activate a switch at once. Messages keep arriving and wait; nothing that was learned is undone."""
+    """Activate a switch at once. Messages still arrive and stay pending. Nothing that was learned is undone."""
     refuse_blank(reason, "Say why; everybody sees the reason while the switch is on.")
     switch = KillSwitch(
         tenant_id=actor.tenant_id,
@@ -28,7 +28,7 @@ def activate_kill_switch(
 def deactivate_kill_switch(
     switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None
 ) -> KillSwitch:
-    """Deactivate a switch. The next sweep takes up the waiting work in the order in which it arrived."""
+    """Deactivate a switch. The next sweep resumes the pending work in the order of its arrival."""
     with governed(Act.KILL_SWITCH_DEACTIVATE, switch, actor=actor, read_at=read_at, reason=reason) as row:
         row.lift()
         row.deactivated_by = actor.label

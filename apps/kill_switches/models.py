@@ -1,4 +1,4 @@
-"""The kill switch: learning, sending or answering stopped for a tenant, an agent or a channel, until a person resumes it."""
+"""The kill switch: stops learning, sending or answering for a tenant, an agent or a channel, until a person lifts it."""
 
 from typing import ClassVar, Self
 
@@ -39,7 +39,7 @@ class SwitchQuerySet(GovernedQuerySet["KillSwitch"]):
 
 
 class KillSwitch(Governed):
-    """A stop that a person set. Its scope never changes; a wider stop is another switch."""
+    """A stop set by a person. Its scope never changes; a wider stop needs another switch."""
 
     class Kind(models.TextChoices):
         """The activity that is stopped."""
@@ -49,7 +49,7 @@ class KillSwitch(Governed):
         PAUSE_AGENT = PAUSE_AGENT, "Pause answering"
 
     class Status(models.TextChoices):
-        """Off is terminal: the next stop is a new switch with its own reason."""
+        """The status. Off is final; the next stop is a new switch with its own reason."""
 
         ON = "on"
         OFF = "off"

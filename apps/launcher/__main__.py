@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
 
 
 def run_command(command: list[str]) -> int:
-    """Run one command beside the databases. Databases that this call started stop after the command."""
+    """Run one command with the databases running. Databases started by this call stop after the command."""
     home = default_home()
     earlier = read_environment(home)
     with run_databases(home) as parts:

@@ -19,7 +19,7 @@ POLL_SECONDS = 0.02
 
 
 class CannotStart(Exception):
-    """A part cannot be started; the message is a sentence for the person at the terminal."""
+    """A part cannot be started; the message is for the person at the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def spawn_child(
     complaints: IO[bytes] | None = None,
     foreground: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a child that receives `when_orphaned` if this process dies. Ctrl-C reaches it only in the foreground."""
+    """Start a child that receives `when_orphaned` if this process dies. Ctrl-C reaches the child only in the foreground."""
     _refuse_other_threads()
     child = subprocess.Popen(
         [str(word) for word in command],
@@ -62,7 +62,7 @@ def spawn_child(
 
 
 def stop_child(child: subprocess.Popen[bytes], first: signal.Signals, grace_seconds: float) -> None:
-    """Send `first`, wait, then kill the child and everything in its session's group."""
+    """Send the signal `first`, wait, then kill the child and its process group."""
     if child.poll() is None:
         _signal_group(child, first)
         try:
@@ -92,7 +92,7 @@ def is_alive(process_id: int) -> bool:
 
 
 def command_of(process_id: int) -> bytes:
-    """Return the command line of a process, its words separated by NUL or spaces; empty when the process is gone."""
+    """Return the command line of a process, with words separated by NUL or spaces; empty if the process has ended."""
     cmdline = Path(f"/proc/{process_id}/cmdline")
     if cmdline.parent.parent.joinpath("self").exists():
         return cmdline.read_bytes() if cmdline.exists() else b""

@@ -1,4 +1,4 @@
-"""Folders for the files of the embedded parts, which the user they run as can reach."""
+"""Folders for the files of the embedded parts, reachable by the user that each part runs as."""
 
 import fcntl
 import hashlib
@@ -15,18 +15,18 @@ from pathlib import Path
 from apps.launcher.child_processes import CannotStart, SystemUser
 
 PROJECT = Path(__file__).resolve().parents[2]
-# sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
+# sockaddr_un holds 108 bytes on Linux and 104 on macOS, including the closing zero.
 LONGEST_SOCKET_PATH_BYTES = 103
 SYSTEM_STATE = Path("/var/db" if sys.platform == "darwin" else "/var/lib") / "preceptor"
 
 
 def default_home() -> Path:
-    """The one folder of this clone's data: `.preceptor` unless PRECEPTOR_HOME names another."""
+    """Return the data folder of this clone: `.preceptor`, unless PRECEPTOR_HOME names another folder."""
     return Path(os.environ.get("PRECEPTOR_HOME") or PROJECT / ".preceptor").absolute()
 
 
 def make_home(home: Path) -> Path:
-    # Root's PostgreSQL runs as `nobody`, who must be able to pass through this folder; only the owner may list it.
+    # Under root, PostgreSQL runs as `nobody`, who must be able to pass through this folder; only the owner may list it.
     return make_folder(home, 0o711 if os.geteuid() == 0 else 0o700)
 
 
@@ -39,7 +39,7 @@ def make_folder(folder: Path, mode: int) -> Path:
 
 
 def database_account() -> SystemUser | None:
-    """Return the user that PostgreSQL runs as: `nobody` under root, since it refuses to run as root; None for any other user."""
+    """Return the user that PostgreSQL runs as: `nobody` under root, since it refuses to run as root; None for other users."""
     if os.geteuid() != 0:
         return None
     entry = pwd.getpwnam("nobody")
@@ -69,9 +69,9 @@ def can_run(command: list[str | Path], account: SystemUser | None) -> bool:
 
 
 def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool) -> Path:
-    """Return the home, or a folder outside it when `account` may not pass through a directory above the home.
+    """Return the home, or a folder elsewhere if `account` may not pass through a directory above the home.
 
-    No existing directory gets wider permissions; the home gets a link to the folder with its data.
+    No existing directory gets wider permissions; a folder elsewhere is linked from the home.
     """
     make_home(home)
     if account is None or can_enter(home, account):
@@ -86,7 +86,7 @@ def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool)
 
 
 def private_folder(folder: Path, account: SystemUser | None) -> Path:
-    """Return a folder of mode 0700 that belongs to the account, or to this user without one."""
+    """Return a folder with mode 0700 that belongs to the account, or to the current user if there is none."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if account:
         os.chown(folder, account.user_id, account.group_id)
@@ -95,9 +95,9 @@ def private_folder(folder: Path, account: SystemUser | None) -> Path:
 
 
 def socket_folder(folder: Path, socket_name: str, account: SystemUser | None) -> Path:
-    """Return the folder, or a short one when the socket's path would be too long or hard to quote."""
+    """Return the folder, or a shorter one if the socket's path would be too long or hard to quote."""
     name = f"preceptor-{os.geteuid()}-{_path_digest(folder)}"
-    # The last candidate is short on every system; private_folder() refuses it if another user made it.
+    # The last candidate is short on every system; private_folder() refuses it if another user created it.
     candidates = (folder, Path(tempfile.gettempdir()) / name, Path("/tmp") / name)  # noqa: S108
     chosen = next(candidate for candidate in candidates if _may_hold_socket(candidate / socket_name))
     return private_folder(chosen, account)
@@ -107,16 +107,16 @@ def socket_folder(folder: Path, socket_name: str, account: SystemUser | None) ->
 def hold_file_lock(lock: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold an exclusive file lock; the kernel releases it when the process dies.
 
-    Without `wait`, a taken lock is BlockingIOError.
+    Without `wait`, raises BlockingIOError if the lock is held by another process.
     """
-    # Mode 0600: any user who may open the file could take the lock.
+    # Mode 0600, because any user who may open the file could take the lock.
     with os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
 
 
 def _refuse_other_owner(folder: Path, user_id: int) -> None:
-    # In a shared directory, another user could have created the folder first.
+    # In a shared directory, another user may have created the folder first.
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != user_id:
         raise CannotStart(f"{folder} belongs to another user. Remove it, or set PRECEPTOR_HOME to another folder.")

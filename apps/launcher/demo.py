@@ -22,7 +22,7 @@ Embedded = dict[str, Postgres | Valkey | None]
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """The result of `manage.py seed_demo --json`: the accounts that may log in, and their passwords or links."""
+    """The result of `manage.py seed_demo --json`: the accounts that can log in, and their passwords or links."""
 
     operator_login: str
     operator_password: str | None
@@ -38,7 +38,7 @@ class Seed:
 
 
 def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
-    """Start everything, play the story, and stay until a signal arrives; with `once`, return the story's exit code."""
+    """Start everything, play the story, and keep running until a signal arrives; with `once`, return the story's exit code."""
     progress, given = LauncherProgress(), ProvidedParts.by(os.environ)
     with ExitStack() as running:
         _take_demo_lock(make_home(home), running)
@@ -101,12 +101,12 @@ def _set_up_database(supervisor: Supervisor, progress: LauncherProgress, owner: 
 def _start_programs(
     supervisor: Supervisor, progress: LauncherProgress, home: Path, console_url: str, standin_url: str | None
 ) -> Seed:
-    """Start web, worker and beat while the content is written, waiting for each in turn."""
+    """Start web, worker and beat, each once the previous one is ready, while the content is created."""
     programs = [_web_program(console_url), _worker_program(), _beat_program(home)]
     for program in programs:
         supervisor.start(program)
     with progress.step("Demo content", "done"):
-        # No price list names the stand-in. A real model must never be billed at example prices.
+        # No price list contains the stand-in. A real model must never be billed at example prices.
         prices = ("--example-prices",) if standin_url else ()
         seed = Seed.parse(supervisor.run("seed_demo", python_command("manage.py", "seed_demo", "--json", *prices)))
     for program in [_standin_program(standin_url), *programs] if standin_url else programs:
@@ -138,7 +138,7 @@ def _worker_program() -> Program:
 
 
 def _beat_program(home: Path) -> Program:
-    # An empty pid file name: a killed beat would leave a pid file behind, and the next start would refuse to run.
+    # An empty pid file name, because a killed beat would leave a pid file behind, and the next start would refuse to run.
     schedule = ("--schedule", str(home / "beat"), "--pidfile=")
     return Program(
         "beat",

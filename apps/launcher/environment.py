@@ -20,7 +20,7 @@ DATABASE = "preceptor"
 LOGIN_ROLE = "preceptor_login"
 OWNER_URL_VARIABLE = "DATABASE_OWNER_URL"
 STANDIN_KEY = "stand-in"
-# Generated once and kept, whatever the environment contains at the moment.
+# Generated once and kept, even if the environment currently sets these variables.
 GENERATED_KEYS = ("SECRET_KEY", "SEALING_KEYS")
 HEADER = (
     "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
@@ -60,7 +60,7 @@ class ProvidedParts:
 def run_databases(
     home: Path, *, throwaway: bool = False, environ: Mapping[str, str] = os.environ
 ) -> Iterator[PartAddresses]:
-    """Run the parts that the environment does not provide, and stop those that this call started when the block ends."""
+    """Run the parts that the environment does not provide. When the block ends, stop those started by this call."""
     given = ProvidedParts.by(environ)
     postgres = None if given.database else Postgres(home, throwaway)
     valkey = None if given.redis else Valkey(home, throwaway)
@@ -73,7 +73,7 @@ def run_databases(
 
 
 def addresses_of_parts(postgres: Postgres | None, valkey: Valkey | None, environ: Mapping[str, str]) -> PartAddresses:
-    """Return the addresses of the running parts; create the embedded database if it does not exist yet."""
+    """Return the addresses of the running parts, after creating the embedded database if it does not exist."""
     if postgres:
         create_database(postgres.url)
     return PartAddresses(
@@ -98,11 +98,11 @@ def write_environment(
     standin_url: str | None,
     environ: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
-    """Choose values that the user's environment leaves open, write them to `<home>/env`, and return the children's environment.
+    """Choose the values missing from the user's environment, write them to `<home>/env`, and return the children's environment.
 
-    Values from the user's environment, passwords and keys among them, are never copied to the file. The database owner is
-    in neither: a process that serves requests must not be able to become the owner. `owner_environment` adds it for
-    commands that create tables.
+    Values of the user's environment, including passwords and keys, are never copied to the file. Neither the file nor the
+    returned environment names the database owner, because a process that serves requests must not be able to become the owner.
+    `owner_environment` adds the owner for commands that create tables.
     """
     chosen = {
         "DATABASE_URL": parts.database_url,
@@ -121,23 +121,23 @@ def write_environment(
 
 
 def _sealing_key() -> str:
-    """Return thirty-two random bytes in the encoding of a Fernet key."""
+    """Return a new key: thirty-two random bytes in the encoding of a Fernet key."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def owner_environment(parts: PartAddresses) -> dict[str, str]:
-    """Return the variables that a command needs in addition to create roles and tables."""
+    """Return the additional variables for a command that creates roles and tables."""
     return {OWNER_URL_VARIABLE: parts.owner_url}
 
 
 def _no_proxy_hosts(environ: Mapping[str, str]) -> str:
-    # The machine's proxy must not be used for servers on the machine itself.
+    # The machine's proxy must not be used for servers on the same machine.
     named = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
     return ",".join(filter(None, (named, "127.0.0.1", "localhost")))
 
 
 def read_environment(home: Path) -> dict[str, str]:
-    """Return the values that an earlier start chose; empty before the first start."""
+    """Return the values chosen by an earlier start; empty before the first start."""
     file = home / "env"
     if not file.exists():
         return {}
@@ -146,7 +146,7 @@ def read_environment(home: Path) -> dict[str, str]:
 
 
 def _write_private(file: Path, text: str) -> None:
-    # Renamed into place: a manage.py that starts meanwhile reads the old file or the new one, never a part of it.
+    # Renamed into place, so that a manage.py that starts meanwhile reads either the old file or the new one.
     unfinished = file.with_suffix(f".{os.getpid()}")
     unfinished.unlink(missing_ok=True)
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:

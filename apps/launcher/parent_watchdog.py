@@ -1,4 +1,4 @@
-"""Watches a parent for its child where the kernel has no parent-death signal (macOS). Run as a script, never imported."""
+"""Signals a child when its parent ends, where the kernel has no parent-death signal (macOS). Run as a script, never imported."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ def _is_alive(process_id: int) -> bool:
 
 
 def watch_parent(parent_id: int, child_id: int, signal_number: int) -> None:
-    """Return when the child has ended; send it the signal if the parent ends first."""
+    """Return when the child has ended. If the parent ends first, send the signal to the child."""
     while _is_alive(child_id):
         if os.getppid() != parent_id:
             os.kill(child_id, signal_number)

@@ -59,12 +59,12 @@ THROWAWAY_SETTINGS = {
 
 
 class Postgres:
-    """One PostgreSQL under one home. A second one for the same home attaches to the first and never stops it."""
+    """One PostgreSQL server per home. A second object for the same home uses the running server and never stops it."""
 
     def __init__(self, home: Path, throwaway: bool = False) -> None:
         self.home = home.absolute()
         self.throwaway = throwaway
-        # A name of its own: deleting a throwaway cluster can never delete data that somebody keeps in the same home.
+        # A separate name, so that deleting a throwaway cluster cannot delete data kept in the same home.
         self._name = "throwaway" if throwaway else "postgres"
         self.log = self.home / "log" / f"{self._name}.log"
         self._account = database_account()
@@ -90,7 +90,7 @@ class Postgres:
         return _postmaster_status(self._data) == "ready" and _accepts_connections(self._sockets / SOCKET_NAME)
 
     def start(self) -> None:
-        """Create the cluster if there is none, and return when the server answers. Data of an earlier run is kept."""
+        """Create the cluster if there is none, start the server, and return when it answers. Existing data is kept."""
         if self.child is not None and not self.is_running():
             # A killed server may stop answering before its process has ended.
             self.stop()
@@ -112,12 +112,12 @@ class Postgres:
             self._delete_throwaway_data()
 
     def _wait_until_settled(self) -> bool:
-        """Wait while a server starts or stops; return whether one runs then."""
+        """Wait while a server starts or stops. Return whether one is running afterwards."""
         wait_until(lambda: _postmaster_status(self._data) in {"ready", ""}, START_SECONDS)
         if self.is_running():
             return True
         if _postmaster_status(self._data) and not _is_postgres_of(_process_id(self._data), self._data):
-            # The pid in the file belongs to another program by now; PostgreSQL would refuse to start because of it.
+            # The pid in the file now belongs to another program, because of which PostgreSQL would refuse to start.
             (self._data / "postmaster.pid").unlink()
         if self.throwaway:
             self._delete_throwaway_data()
@@ -141,7 +141,7 @@ class Postgres:
         return None
 
     def _run_initdb(self, binaries: Path) -> None:
-        """Run initdb in a temporary folder and rename the folder, so that an interrupted start leaves no half-made cluster."""
+        """Run initdb in a temporary folder and then rename it, so that an interrupted start leaves no incomplete cluster."""
         unfinished = self._data.with_name("data.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         locale = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
@@ -161,14 +161,14 @@ class Postgres:
         unfinished.rename(self._data)
 
     def _launch(self, binaries: Path) -> None:
-        """Start the server, and retry while the processes of a killed one still use its shared memory."""
+        """Start the server, and retry while processes of a killed server still use its shared memory."""
         wait_until(lambda: not self._is_blocked_by_memory(binaries), START_SECONDS, poll_seconds=0.2)
         if not self.is_running():
             self.stop()
             raise CannotStart(f"PostgreSQL did not start:\n{last_lines(self.log)}")
 
     def _is_blocked_by_memory(self, binaries: Path) -> bool:
-        """Try to start once; return True if the server ended because a killed one's memory is still in use."""
+        """Try to start once. Return True if the server ended because a killed server's shared memory is still in use."""
         settings = SETTINGS | {"unix_socket_directories": str(self._sockets)}
         settings |= THROWAWAY_SETTINGS if self.throwaway else {}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -191,7 +191,7 @@ class Postgres:
 
 
 def _postmaster_status(data: Path) -> str:
-    """Return the status in the cluster's pid file (starting, ready, stopping), or nothing if its process has ended."""
+    """Return the status from the cluster's pid file (starting, ready, stopping); empty if the process has ended."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError):
@@ -216,7 +216,7 @@ def _accepts_connections(path: Path) -> bool:
 
 
 def _log_since(log: Path, size_bytes: int) -> str:
-    """Return the log since it had this size: an earlier attempt may have ended for another reason."""
+    """Return the part of the log after this size, because an earlier attempt may have failed for another reason."""
     return log.read_bytes()[size_bytes:].decode(errors="replace")
 
 
@@ -242,7 +242,7 @@ def _wheel_folder() -> Path:
 
 
 def _reachable_binaries(folder: Path, account: SystemUser | None) -> Path:
-    """Return the wheel's binaries, or a copy of them where the account cannot reach the virtual environment."""
+    """Return the wheel's binaries, or a copy if the account cannot reach the virtual environment."""
     wheel = _wheel_folder()
     if _can_run_from(wheel, account):
         return wheel / BINARIES
@@ -261,13 +261,13 @@ def _can_run_from(wheel: Path, account: SystemUser | None) -> bool:
 
 
 def _copy_wheel(wheel: Path, software: Path) -> None:
-    """Copy both folders of the wheel and keep their layout, since the binaries look for their libraries beside them."""
+    """Copy both folders of the wheel with their layout, because the binaries look for their libraries in the adjacent folder."""
     unfinished = software.with_name(f"{software.name}.{os.getpid()}")
     shutil.copytree(wheel / INSTALLATION_FOLDER, unfinished / WHEEL / INSTALLATION_FOLDER, symlinks=True)
     libraries = wheel.with_name(f"{WHEEL}.libs")
     if libraries.exists():
         shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
-    # The environment may have been created under a umask that lets no other user read it.
+    # The environment may have been created with a umask that keeps other users from reading it.
     for copied in (unfinished, *unfinished.rglob("*")):
         if not copied.is_symlink():
             mode = stat.S_IMODE(copied.stat().st_mode)

@@ -17,7 +17,7 @@ NAME_WIDTH = 22
 
 
 class LauncherProgress:
-    """Prints one line per step with its seconds, and a spinner meanwhile on a terminal."""
+    """Prints one line per step with its duration in seconds, and on a terminal a spinner while the step runs."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False, soft_wrap=True)

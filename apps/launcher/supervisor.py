@@ -25,12 +25,12 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class PartStopped(Exception):
-    """A process ended that should have kept running; the message contains the end of its log."""
+    """A process ended that should have kept running. The message contains the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A process to keep running, and how to detect from its log that it is ready."""
+    """A process to keep running, and how to tell from its log that it is ready."""
 
     name: str
     command: tuple[str, ...]
@@ -61,7 +61,7 @@ class Supervisor:
         self.watch_over(program.name, child, self._log(program.name))
 
     def watch_over(self, name: str, child: subprocess.Popen[bytes], log: Path) -> None:
-        """Treat the end of this child as a failure. The caller that started the child stops it."""
+        """Treat the end of this child as a failure. The caller that started the child also stops it."""
         self._watched.append((name, child, log))
 
     def await_ready(self, program: Program) -> None:
@@ -70,7 +70,7 @@ class Supervisor:
             raise CannotStart(f"{program.name} was not ready after {READY_SECONDS} seconds:\n{last_lines(log)}")
 
     def run(self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
-        """Run a command to its end and return its output; its error output goes to the log of that name."""
+        """Run a command to its end and return its output; its error output goes to the log with this name."""
         log, printed = self._log(name), self._logs / f"{name}.out"
         with log.open("wb") as complaints, printed.open("wb") as output:
             env = {**self._env, **(env or {})}
@@ -88,7 +88,7 @@ class Supervisor:
         return output_text
 
     def play(self, command: Sequence[str], env: Mapping[str, str]) -> int:
-        """Run a command that prints to the terminal and return its exit code, watching the programs meanwhile."""
+        """Run a command that prints to the terminal, and return its exit code. The programs are watched meanwhile."""
         child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env={**self._env, **env})
         try:
             return self._wait(child)
@@ -96,7 +96,7 @@ class Supervisor:
             stop_child(child, signal.SIGTERM, STOP_SECONDS)
 
     def watch(self) -> None:
-        """Watch until a program ends or a signal arrives, and raise then; never return."""
+        """Watch until a program ends or a signal arrives; always ends by raising."""
         wait_until(self._check, FOREVER_SECONDS, WATCH_SECONDS)
 
     def _wait(self, child: subprocess.Popen[bytes]) -> int:
@@ -114,7 +114,7 @@ class Supervisor:
 
 
 def answers_http(url: str) -> Callable[[Path], bool]:
-    """Return a check that passes when the address answers 200; proxies from the environment are ignored."""
+    """Return a check that passes if the address answers with status 200; proxies from the environment are ignored."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def is_ready(_: Path) -> bool:
@@ -128,12 +128,12 @@ def answers_http(url: str) -> Callable[[Path], bool]:
 
 
 def log_contains(words: str) -> Callable[[Path], bool]:
-    """Return a check that passes when the program's log contains these words."""
+    """Return a check that passes if the program's log contains these words."""
     return lambda log: words in log.read_text(errors="replace")
 
 
 def free_port(preferred: int) -> int:
-    """Return the preferred port, or a free one if another program listens on it."""
+    """Return the preferred port, or a free port if another program listens on the preferred one."""
     for port in (preferred, 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,14 +147,14 @@ def free_port(preferred: int) -> int:
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the first Ctrl-C, TERM or hang-up; later signals do not interrupt the shutdown."""
+    """Raise KeyboardInterrupt at the first Ctrl-C, TERM or hang-up signal; later signals do not interrupt the shutdown."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for ending in STOP_SIGNALS:
             signal.signal(ending, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    # nohup ignores the hang-up signal on purpose; a shell starts background jobs with SIGINT ignored.
+    # nohup deliberately ignores the hang-up signal; a shell starts background jobs with SIGINT ignored.
     ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
     before = {ending: signal.signal(ending, end) for ending in STOP_SIGNALS if ending not in ignored}
     try:
@@ -165,7 +165,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 def run_in_foreground(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Give the command the terminal. It handles Ctrl-C itself; TERM is passed on to it."""
+    """Run the command in the foreground of the terminal. The command handles Ctrl-C itself; TERM is passed on to it."""
     child = spawn_child(command, when_orphaned=signal.SIGTERM, env=env, foreground=True)
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())

@@ -16,7 +16,7 @@ STOP_SECONDS = 10
 
 
 class Valkey:
-    """One Valkey under one home, run as the current user. A second one for the same home attaches to the first."""
+    """One Valkey server per home, run as the current user. A second object for the same home uses the running server."""
 
     def __init__(self, home: Path, throwaway: bool = False) -> None:
         self.home = make_home(home.absolute())
@@ -28,12 +28,12 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """Return the URL in the form that Celery expects."""
+        """Return the server's URL in the form that Celery expects."""
         return f"redis+socket://{self._socket}"
 
     @property
     def client_url(self) -> str:
-        """Return the URL in the form that redis-py expects."""
+        """Return the server's URL in the form that redis-py expects."""
         return f"unix://{self._socket}"
 
     @property
@@ -45,7 +45,7 @@ class Valkey:
         return self._ping().startswith(b"+PONG")
 
     def start(self) -> None:
-        """Return when the server answers. Messages of an earlier run are kept, except for the last second before a crash."""
+        """Start the server, and return when it answers. Earlier messages are kept, except for the last second before a crash."""
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
         with hold_file_lock(self.home / "valkey.lock"):
             wait_until(lambda: not self._ping().startswith(b"-LOADING"), START_SECONDS)

@@ -1,17 +1,17 @@
-"""Learning as a Django app."""
+"""The Django app of learning."""
 
 from django.apps import AppConfig
 
 
 class LearningConfig(AppConfig):
-    """The app configuration of learning."""
+    """The Django app configuration of learning."""
 
     name = "apps.learning"
 
     def ready(self) -> None:
-        """Register the payloads that webhooks receive about learning rows."""
+        """Register the webhook payloads for learning rows."""
         from apps.learning.distillation.webhook_payload import run_payload
-        from apps.learning.lessons.webhook_payload import version_payload  # the models are loaded only now
+        from apps.learning.lessons.webhook_payload import version_payload  # needs loaded models
         from apps.webhooks.outbox import PAYLOAD_BUILDERS
         from apps.webhooks.rules import WebhookEvent
 

@@ -1,4 +1,4 @@
-"""A conversation as extraction and lessons read it."""
+"""The transcript of a conversation for extraction and lessons."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from apps.conversations.rules import ConversationLine, ToolCall
 
 
 def transcript(conversation: Conversation) -> list[ConversationLine]:
-    """Return the messages and tool calls, each call with its result, and the reports of wrong replies."""
+    """Return the messages, the tool calls with their results, and the reports of wrong replies."""
     rows = Message.objects.filter(conversation=conversation).exclude(sender=Message.Sender.TOOL).order_by("position")
     wrong = _report_reasons(conversation)
     return [
@@ -17,7 +17,7 @@ def transcript(conversation: Conversation) -> list[ConversationLine]:
 
 
 def _report_reasons(conversation: Conversation) -> Mapping[int, str]:
-    """Return report reasons by message, as fixed phrases: a person's own explanation must not reach a model from here."""
+    """Return report reasons by message, as fixed phrases: the reporter's own explanation must not reach a model here."""
     reasons: dict[int, dict[str, None]] = {}
     for report in conversation.reports.standing().order_by("pk"):
         reasons.setdefault(report.message_id, {})[report.get_reason_code_display()] = None

@@ -1,4 +1,4 @@
-"""Converts a support desk's written guidelines to runbooks: flows, each with subflows of actions and instructions; pure."""
+"""Converts a support team's written guidelines to runbooks: flows, each with subflows of actions and instructions; pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from apps.learning.extraction.draft_validation import RUNBOOK_SECTIONS
 from apps.llm.model_backend import Json
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
 
-# The name of a guideline's button that has none.
+# The name for a guideline button that has no name.
 _NO_BUTTON: Final = frozenset({"", "n/a"})
 _EMPTY_SECTION_TEXT: Final = "The guideline says nothing of this."
 
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """One runbook before it is drafted."""
+    """A runbook parsed from a guideline, before it is drafted."""
 
     name: str
     title: str
@@ -26,18 +26,18 @@ class Guideline:
 
 @dataclass(frozen=True, slots=True)
 class MalformedGuideline:
-    """A malformed guideline; `where` names flow and subflow, `reason` says what to correct."""
+    """A guideline that cannot be parsed; `where` names the flow and subflow, `reason` says what to correct."""
 
     where: str
     reason: str
 
 
 class NotGuidelines(Exception):
-    """The file as a whole has another format."""
+    """The file does not have the guideline format."""
 
 
 def parse_guidelines(found: Json) -> Iterator[Guideline | MalformedGuideline]:
-    """Yield every subflow of every flow, in the order of the file. Raises NotGuidelines if the file has another format."""
+    """Yield a guideline per subflow, in the order of the file. Raises NotGuidelines if the file has another format."""
     if not isinstance(found, Mapping) or not found:
         raise NotGuidelines("Expected an object with a flow under each of its names.")
     for flow, flow_data in found.items():
@@ -79,7 +79,7 @@ def _format_step(action: Json) -> str:
 
 
 def _normalize_texts(found: Json) -> list[str]:
-    """Return the texts of a list, or of a single text."""
+    """Return a list of texts, also from a single text."""
     if isinstance(found, str):
         found = [found]
     if not isinstance(found, Sequence):
@@ -92,7 +92,7 @@ def _normalize_text(found: Json) -> str:
 
 
 def _truncate_description(text: str) -> str:
-    """Return the beginning of a text: whole sentences if at least one fits, else whole words."""
+    """Truncate a text after a whole sentence if one fits, else after a whole word."""
     if len(text) <= DESCRIPTION_CHARACTERS:
         return text
     cut = text[: DESCRIPTION_CHARACTERS - 1]

@@ -1,4 +1,4 @@
-"""The descendants of one conversation: all rows whose records name it, what these changed, and what remains of it."""
+"""The descendants of a conversation: rows whose change records name it, their later changes, and the content that remains."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _PROPOSAL_TYPE: Final = Proposal._meta.label_lower
 
 @dataclass(frozen=True, slots=True)
 class Descendant:
-    """One row with content of the conversation: since which version, by which records, and what remains of it."""
+    """A row with content from the conversation: the first such version, its change records, and the remaining content."""
 
     record_type: str
     record_id: int
@@ -48,7 +48,7 @@ class Descendant:
 
     @property
     def state(self) -> str:
-        """Return the present state in a word."""
+        """Return the current state of the row in one word."""
         match self.row:
             case None:
                 return "gone"
@@ -64,7 +64,7 @@ class Descendant:
 
     @property
     def can_be_quarantined(self) -> bool:
-        """Return whether one act removes its content from all prompts."""
+        """Return whether one action removes the row's content from all prompts."""
         return bool(
             (isinstance(self.row, Skill) and self.row.status != Skill.Status.DEPRECATED and not self.row.is_quarantined)
             or (isinstance(self.row, Proposal) and self.row.state == Proposal.State.OPEN)
@@ -73,7 +73,7 @@ class Descendant:
 
 
 def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
-    """Return every row that the conversation reached, oldest first, by the evidence of records and through proposals."""
+    """Return all rows that contain content from the conversation, oldest first, by their change records and through proposals."""
     with acting_as(actor):
         direct = records_by_evidence(
             actor.tenant_id, ({CONVERSATION: conversation.pk}, {CONVERSATIONS: [conversation.pk]})
@@ -87,12 +87,12 @@ def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]
 
 
 def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
-    """Quarantine all that can be quarantined, one act each, in one commit and with one reason; return those rows."""
+    """Quarantine every row that can be, by one action each, in one commit with one reason. Return the quarantined rows."""
     authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
     refuse_blank(reason, "Say why; the person who later releases any of it needs the reason.")
     with acting_as(actor):
         taken = [found for found in descendants(conversation, actor=actor) if found.can_be_quarantined]
-        # Proposals first: quarantined lines need the place of the open proposal.
+        # Proposals first: quarantining a line needs the slot of the open proposal.
         for found in sorted(taken, key=lambda each: not isinstance(each.row, Proposal)):
             _quarantine_row(found, conversation, actor, reason)
     return taken
@@ -114,7 +114,7 @@ def _quarantine_row(found: Descendant, conversation: Conversation, actor: Actor,
 
 
 def _later_skill_changes(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:
-    """Return later changes of the reached skills: each version is based on the one before."""
+    """Return later changes of the skills that were reached, since each version is based on the previous one."""
     skill = Skill._meta.label_lower
     first: dict[int, int] = {}
     for record in found:
@@ -158,7 +158,7 @@ def _make_descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descend
 
 
 def _added_lines(record: ChangeRecord, texts: tuple[str, ...]) -> Iterator[str]:
-    """Yield the lines that a change added; none if its text was erased."""
+    """Yield the lines that a change added; none if the change record's text was erased."""
     text: Any = getattr(record, "text", None)
     for name in texts if text is not None else ():
         before = distinct_lines(str(text.before.get(name, "")))

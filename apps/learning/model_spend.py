@@ -1,7 +1,7 @@
 """Model spend of learning: the usage columns of its journals, the count per agent and day, and the budget check.
 
-Each call is counted in the tenant's day right after it is spent. Learning makes no call once four fifths of the day's budget are
-spent; the rest is for customers' replies.
+Each call is counted in the tenant's daily budget right after it. Once four fifths of that budget are spent, learning makes no
+call; the rest is kept for replies to customers.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from apps.tenants.endpoints.price_overrides import tenant_rates
 
 
 class ModelUsage(TypedDict):
-    """The usage columns that every journal of learning has."""
+    """The usage columns of every journal of learning."""
 
     model: str
     is_stand_in: bool
@@ -29,7 +29,7 @@ class ModelUsage(TypedDict):
 
 
 def usage_columns(reply: ModelReply | None, *, actor: Actor) -> ModelUsage:
-    """Return the usage of an answer: `cost_micro_usd` is None without a known price, and 0 if no model was called."""
+    """Return the usage columns of an answer: `cost_micro_usd` is None if the price is unknown, and 0 if no model was called."""
     if reply is None:
         return {"model": "", "is_stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
     return {
@@ -47,7 +47,7 @@ _RECORD_LEARNING_SPEND: Final = load_query("apps/learning/queries/record_learnin
 
 
 class LearningBudgetReserved(BackendError):
-    """Four fifths of the tenant's daily budget are spent; the rest is for customers' replies."""
+    """Four fifths of the tenant's daily budget are spent; the rest is kept for replies to customers."""
 
     code: ClassVar[str] = "day_budget_spent"
     who_acts: ClassVar[ErrorOwner] = ErrorOwner.OPERATOR
@@ -62,10 +62,10 @@ class LearningBudgetReserved(BackendError):
 
 @dataclass(frozen=True, slots=True)
 class MeteredBackend:
-    """A backend that counts each answer as spend of an agent's learning, in a commit of its own.
+    """A backend that counts each answer as learning spend of an agent, in a separate commit.
 
-    So spend is counted even if the result is discarded, as when learning was frozen meanwhile. A worker that dies between
-    the answer and the count leaves one call uncounted. Each worker overruns the budget by one call at most.
+    Spend is therefore counted even if the result is discarded, for example because learning was frozen meanwhile. If a
+    worker dies between the answer and the count, one call is not counted. Each worker overruns the budget by one call at most.
     """
 
     backend: ModelBackend
@@ -73,7 +73,7 @@ class MeteredBackend:
     actor: Actor
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Call the backend. Raises `LearningBudgetReserved` if the rest of the day's budget is kept for customers."""
+        """Call the backend. Raises `LearningBudgetReserved` if the rest of the daily budget is reserved for customers."""
         with acting_as(self.actor), connection.cursor() as cursor:
             cursor.execute("SELECT is_learning_budget_reserved(app_tenant())")
             if cursor.fetchall()[0][0]:
@@ -84,7 +84,7 @@ class MeteredBackend:
 
 
 def record_learning_spend(spent: ModelUsage, agent_id: int, *, actor: Actor) -> None:
-    """Add one call to the agent's day."""
+    """Add the usage of one call to the agent's total for the day."""
     given = {
         "agent": agent_id,
         "cost": spent["cost_micro_usd"],

@@ -1,4 +1,4 @@
-"""Imports the models of learning for Django; each feature's folder defines its own."""
+"""Imports the models of learning for Django; each feature's folder defines its own models."""
 
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.digest.models import DigestClaim, DigestRun

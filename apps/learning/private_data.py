@@ -1,4 +1,4 @@
-"""Collects personal data to mask before learning: known values of a conversation's people, and the tenant's own numbers."""
+"""Collects the personal data to mask before learning: known values of a conversation's people, and the tenant's own numbers."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -18,7 +18,7 @@ from apps.text_analysis.pii.tool_result_values import known_values_in_notes, kno
 
 
 def collect_known_values(conversation: Conversation, lines: Sequence[ConversationLine], actor: Actor) -> KnownValues:
-    """Return values from messages, tool results and senders, and from the customer's profile."""
+    """Return known personal values from messages, tool results, senders and the customer's profile."""
     known = known_values_in(lines, conversation.end_user_key)
     written = InboundEvent.objects.filter(conversation=conversation).exclude(sender_name="")
     for name in written.values_list("sender_name", flat=True):
@@ -30,7 +30,7 @@ def collect_known_values(conversation: Conversation, lines: Sequence[Conversatio
 
 
 def single_day_of(conversation: Conversation, actor: Actor) -> date | None:
-    """Return the only day, by the tenant's clock, of a conversation; None if it spans several, or was imported."""
+    """Return the day of a conversation on the tenant's clock; None if it spans several days or was imported."""
     if conversation.origin != Conversation.Origin.LIVE:
         return None
     zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
@@ -42,6 +42,6 @@ def single_day_of(conversation: Conversation, actor: Actor) -> date | None:
 
 
 def tenant_templates(actor: Actor) -> tuple[PiiTemplate, ...]:
-    """Return the tenant's templates of its own numbers; the settings refused invalid ones."""
+    """Return the templates of the tenant's own numbers, such as order numbers; the settings page rejects invalid ones."""
     read = read_templates(TenantSettings.objects.visible_to(actor).get().pii_patterns)
     return () if isinstance(read, UnusableTemplate) else read

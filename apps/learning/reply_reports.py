@@ -1,4 +1,4 @@
-"""Reports of wrong replies, by the message's id, from any surface."""
+"""Reports of wrong replies from any surface, by message id."""
 
 from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import make_report
@@ -11,7 +11,7 @@ from apps.governance.errors import NotVisible
 def report_reply(
     message_id: int, *, actor: Actor, reason_code: str, explanation: str = "", correction: str = ""
 ) -> Report:
-    """Report an agent's reply. A reply in a conversation that the person cannot see counts as missing."""
+    """Report an agent's reply as wrong. A reply in a conversation that the person may not see counts as missing."""
     with acting_as(actor):
         threads = Conversation.objects.visible_to(actor)
         found = Message.objects.filter(pk=message_id, tenant_id=actor.tenant_id, conversation__in=threads)

@@ -1,4 +1,4 @@
-"""Celery tasks of learning: ids in, one call."""
+"""Celery tasks of learning; each takes ids and makes one call."""
 
 from celery import shared_task
 
@@ -37,7 +37,7 @@ def digest_lessons(tenant_id: int, agent_id: int) -> None:
 
 @shared_task
 def sweep_lessons() -> None:
-    """Capture every settled draft, question, turn and proposal without a case."""
+    """Capture lessons from every settled draft, question, turn and proposal without a case."""
     for tenant_id, agent_id in due_work("lesson_captures"):
         capture_lessons.delay(tenant_id, agent_id)
 
@@ -50,7 +50,7 @@ def reflect_on_day(tenant_id: int, agent_id: int) -> None:
 
 @shared_task
 def sweep_days() -> None:
-    """Reflect for every agent that does so, once it is eleven in the evening there (R119)."""
+    """Reflect for every agent with reflection enabled where it is past eleven in the evening on the tenant's clock (R119)."""
     for tenant_id, agent_id in due_work("reflections"):
         reflect_on_day.delay(tenant_id, agent_id)
 

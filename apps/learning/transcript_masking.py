@@ -1,4 +1,4 @@
-"""Masks personal data in a conversation."""
+"""Masks personal data in the transcript of a conversation."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,12 +13,12 @@ from apps.text_analysis.pii.known_values import KnownValues, codes_in
 from apps.text_analysis.pii.masking import PiiMasker
 from apps.text_analysis.pii.tool_result_values import known_values_from
 
-# The source of a transcript line that a customer wrote.
+# The value of `source` on a transcript line that a customer wrote.
 CUSTOMER = "customer"
 
 
 def known_values_in(lines: Sequence[ConversationLine], end_user_key: str) -> KnownValues:
-    """Return known personal values of a conversation: the customer's key, introductions, codes, tool arguments and results."""
+    """Return known personal values of a conversation: the customer's key, names, codes, and tool arguments and results."""
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     codes = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
@@ -54,7 +54,7 @@ def mask_transcript(lines: Iterable[ConversationLine], firewall: PiiMasker) -> l
 
 
 def _parse_json(result: str) -> object:
-    """Parse a tool's result; None if it is plain text."""
+    """Parse a tool result as JSON; None if it is plain text."""
     try:
         return json.loads(result)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A request as the cache sees it: its blocks in hashing order, and the planned cache marks set back onto them."""
+"""A request as cache blocks in hashing order, and the planned cache marks set on these blocks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from apps.llm.model_backend import CacheLifetime, Json, JsonObject, ModelRequest
 
-# Built once: building an encoder takes as long as encoding a short block.
+# Built once, because building an encoder takes as long as encoding a short block.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def block_of(place: str, block: JsonObject, mark: CacheLifetime | None = None) -> CacheBlock:
-    """Return a tool, or a block of the system prompt or of a message, as a cache block. Its place includes role and settings."""
+    """Return a tool, or a block of the system prompt or a message, as a cache block. `place` includes role and settings."""
     kind = "tool" if place == "tools" else str(block.get("type"))
     content = encode_compact({key: value for key, value in block.items() if key != "cache_control"})
     text = block.get("text") if kind == "text" else content
@@ -30,7 +30,7 @@ def block_of(place: str, block: JsonObject, mark: CacheLifetime | None = None) -
 
 
 def message_place(role: str, settings: JsonObject) -> str:
-    """Return the place of a message. A change of the settings leaves tools and system cached, but none of the messages."""
+    """Return the `place` of a message. Changed settings keep tools and system prompt cached, but none of the messages."""
     return f"{role} {encode_compact(settings)}"
 
 
@@ -39,7 +39,7 @@ def encode_compact(value: Json) -> str:
 
 
 def request_blocks(request: ModelRequest) -> tuple[CacheBlock, ...]:
-    """Return the blocks of a request in hashing order: tools, system, messages. Marks of messages are ignored."""
+    """Return a request's blocks in hashing order: tools, system, messages. Existing marks on messages are ignored."""
     settings: JsonObject = {"output_config": request.output_config} if request.output_config else {}
     tools = (block_of("tools", tool.wire, tool.cache) for tool in request.tools)
     system = (block_of("system", block.wire, block.cache) for block in request.system)
@@ -52,7 +52,7 @@ def request_blocks(request: ModelRequest) -> tuple[CacheBlock, ...]:
 
 
 def content_blocks(message: JsonObject) -> tuple[JsonObject, ...]:
-    """Return the content of a message as blocks; a plain text is one block."""
+    """Return the content of a message as blocks; plain text is one block."""
     content = message["content"]
     if isinstance(content, str):
         return ({"type": "text", "text": content},)
@@ -77,7 +77,7 @@ def with_marks(request: ModelRequest, marks: Sequence[CacheLifetime | None]) -> 
 
 
 def with_note(request: ModelRequest, text: str) -> ModelRequest:
-    """Return the request with a text added at the end of its last message, if that is a user message."""
+    """Return the request with a text appended to its last message, if that is a user message."""
     *before, last = request.messages
     if last["role"] != "user":
         return request

@@ -1,8 +1,8 @@
-"""The provider's published cache rules, as a calculation: what a request reads and writes, given what is cached now.
+"""The provider's published cache rules as a calculation: what a request reads and writes, given the current cache entries.
 
-The rules are those of MEASUREMENTS A3. One entry is written per breakpoint; a read looks back a limited number of positions
-from each breakpoint; below the model's minimum prefix nothing is cached, without any notice. The stand-in bills by these
-rules, and the simulation of a month uses them.
+The rules are those of MEASUREMENTS A3. Each breakpoint writes one entry. From each breakpoint, a read looks back a limited number
+of positions. A prefix below the model's minimum is not cached, and the API does not report it. The stand-in bills by these rules,
+and the simulation of a month uses them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from apps.llm.model_backend import CacheLifetime
 
-# Enough bytes to tell prefixes apart; every call keeps several prefixes.
+# Enough bytes to distinguish prefixes; short, because every call keeps several.
 DIGEST_BYTES = 8
-# Up to this many prefixes are shared as one object each.
+# At most this many equal prefixes are shared as one object.
 PREFIXES_KEPT = 4096
 LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRules:
-    """The rules of a model's cache, as published on `as_of`.
+    """The cache rules of a model, as published on `as_of`.
 
-    A run of neighbouring blocks of one of `run_kinds` counts as one position of the look-back.
+    A run of adjacent blocks of one of the `run_kinds` counts as one position of the look-back.
     """
 
     as_of: date
@@ -41,7 +41,7 @@ class CacheRules:
 
 @dataclass(frozen=True, slots=True)
 class CacheBlock:
-    """A block of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint behind it."""
+    """A block of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint after the block."""
 
     content: bytes
     kind: str
@@ -51,7 +51,7 @@ class CacheBlock:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A prompt up to the end of one block: its hash, its length in tokens, and its position for the look-back."""
+    """The prompt up to the end of one block: its hash, its length in tokens, and its position for the look-back."""
 
     digest: bytes
     tokens: int
@@ -59,13 +59,13 @@ class Prefix:
     mark: CacheLifetime | None = None
 
     def marked(self, mark: CacheLifetime | None) -> Prefix:
-        """Return the same prefix with this mark, or with none."""
+        """Return the same prefix with this mark, or without one."""
         return self if self.mark == mark else _interned_prefix(self.digest, self.tokens, self.position, mark)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A cached prefix: the lifetime that each use gives it, and when it expires."""
+    """A cached prefix: the lifetime that each use renews, and the time it expires."""
 
     lifetime_seconds: int
     expires_at: float
@@ -83,7 +83,7 @@ class TokenBill:
 
 @dataclass(frozen=True, slots=True)
 class CacheSettlement:
-    """A request's bill, and the entries it leaves behind once its response begins."""
+    """A request's bill, and the cache entries that exist once its response begins."""
 
     bill: TokenBill
     entries: Mapping[bytes, CacheEntry]
@@ -97,9 +97,9 @@ def settle(
     rules: CacheRules,
     now: float,
 ) -> CacheSettlement:
-    """Calculate what a request reads and writes. A scope names the account and the model; scopes never share caches.
+    """Calculate what a request reads and writes. The scope names the account and the model; scopes share no cache.
 
-    The caller adds `entries` to the cache when the response begins; `now` is when the request started.
+    The caller adds `entries` to the cache when the response begins; `now` is the time at which the request started.
     """
     return settle_prefixes(tuple(hash_prefixes(blocks, scope, rules)), cached=cached, rules=rules, now=now)
 
@@ -107,7 +107,7 @@ def settle(
 def settle_prefixes(
     along: Sequence[Prefix], *, cached: Mapping[bytes, CacheEntry], rules: CacheRules, now: float
 ) -> CacheSettlement:
-    """Calculate the same as `settle` for a prompt whose prefixes are already hashed."""
+    """Calculate like `settle`, for a prompt whose prefixes are already hashed."""
     marked = tuple(
         index for index, prefix in enumerate(along) if prefix.mark and prefix.tokens >= rules.minimum_prefix_tokens
     )
@@ -117,7 +117,7 @@ def settle_prefixes(
 
 
 def hash_prefixes(blocks: Iterable[CacheBlock], scope: str, rules: CacheRules) -> Iterator[Prefix]:
-    """Yield the prefix at the end of each block. Changing one byte changes every later hash; a mark is not content."""
+    """Yield the prefix at the end of each block. A changed byte changes every later hash; a changed mark does not."""
     digest = start_digest(scope)
     tokens = 0
     position = -1
@@ -132,7 +132,7 @@ def hash_prefixes(blocks: Iterable[CacheBlock], scope: str, rules: CacheRules) -
 
 @lru_cache(PREFIXES_KEPT)
 def _interned_prefix(digest: bytes, tokens: int, position: int, mark: CacheLifetime | None) -> Prefix:
-    """Return one shared object for equal prefixes, since thousands of waiting calls have them in common."""
+    """Return one shared object for equal prefixes, because thousands of waiting calls have them in common."""
     return Prefix(digest, tokens, position, mark)
 
 
@@ -142,7 +142,7 @@ def start_digest(scope: str) -> bytes:
 
 
 def extend_digest(prefix_digest: bytes, content_digest: bytes) -> bytes:
-    """Return the hash of a prefix with one more block. Both parts have a fixed length, so no two splits give the same bytes."""
+    """Return the hash of a prefix extended by one block. Both parts have a fixed length, so the concatenation is unambiguous."""
     return hashlib.sha256(prefix_digest + content_digest).digest()[:DIGEST_BYTES]
 
 
@@ -176,7 +176,7 @@ def _bill(along: Sequence[Prefix], marked: Sequence[int], read: int) -> TokenBil
 def _entries_after(
     along: Sequence[Prefix], marked: Sequence[int], hit: int, cached: Mapping[bytes, CacheEntry], now: float
 ) -> dict[bytes, CacheEntry]:
-    """Return the entries after this request. A use renews an entry for its own lifetime; a longer mark does not extend a read."""
+    """Return the entries after this request. A read renews an entry for its own lifetime; a longer mark does not extend it."""
     read_lifetime = cached[along[hit].digest].lifetime_seconds if hit >= 0 else 0
     entries = {}
     for index in {*marked, hit} - {-1}:
@@ -185,7 +185,7 @@ def _entries_after(
         if known is not None:
             lifetime = known.lifetime_seconds
         elif index < hit:
-            # The part before the hit is not paid for, so an entry written there lives no longer than the entry that was read.
+            # Nothing is paid for the part before the hit, so a new entry in it lives no longer than the entry that was read.
             lifetime = min(lifetime, read_lifetime)
         entries[along[index].digest] = CacheEntry(lifetime, now + lifetime)
     return entries

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]
 CacheLifetime: TypeAlias = Literal["5m", "1h"]
-# Receives the text of an answer piece by piece.
+# Receives the text of an answer in pieces.
 Listener: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemBlock:
-    """A piece of the system prompt; `cache` puts a breakpoint behind it."""
+    """A piece of the system prompt; `cache` sets a breakpoint after it."""
 
     text: str
     cache: CacheLifetime | None = None
@@ -26,7 +26,7 @@ class SystemBlock:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as the model sees it; `cache` puts a breakpoint behind it."""
+    """A tool definition in a request; `cache` sets a breakpoint after it."""
 
     name: str
     description: str
@@ -40,7 +40,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class MessageMark:
-    """A breakpoint behind one block of one message; a text without blocks counts as block 0."""
+    """A breakpoint after one block of one message; a plain text counts as block 0."""
 
     message_index: int
     block_index: int
@@ -49,7 +49,7 @@ class MessageMark:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call of a model. The breakpoints of tools, system and messages together are at most the model's four."""
+    """One call of a model. Tools, system prompt and messages together have at most the model's four breakpoints."""
 
     model: str
     max_tokens: int
@@ -73,7 +73,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a call used; the five counts never overlap."""
+    """The tokens that a call used, in five counts that never overlap."""
 
     input_tokens: int
     output_tokens: int
@@ -91,7 +91,7 @@ class Usage:
 
     @property
     def cached_tokens(self) -> int:
-        """Return the length of the prefix that is cached after the call, in tokens."""
+        """Return the number of tokens in the prefix that is cached after the call."""
         return self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -118,7 +118,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool call that the model asks for."""
+    """A tool call that the model requests."""
 
     tool_use_id: str
     name: str
@@ -127,7 +127,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """One reply of a model. `blocks` go back unchanged as the assistant's content in the next request."""
+    """One reply of a model. `blocks` are sent back unchanged as the assistant's content in the next request."""
 
     message_id: str
     model: str
@@ -140,20 +140,20 @@ class ModelReply:
 
 
 class ModelBackend(Protocol):
-    """A client that answers requests: the vendor's API, or a compatible one at another address."""
+    """A client that answers model requests: the vendor's API, or a compatible API at another address."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Answer once, or raise a `BackendError`. It never retries: the turn decides that."""
+        """Answer once, or raise a `BackendError`. Never retries, because the turn decides about retries."""
 
 
 class AsyncBackend(Protocol):
     """A backend for many concurrent calls on one event loop."""
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        """Answer like `ModelBackend.complete`; a listener also receives the text as it arrives. Cancelling it hangs up."""
+        """Answer like `ModelBackend.complete`, and pass text to the listener as it arrives. Cancelling closes the connection."""
 
     async def aclose(self) -> None:
-        """Close every connection; calls under way end with ConnectionLost."""
+        """Close every connection; calls in progress end with ConnectionLost."""
 
 
 class ErrorOwner(StrEnum):
@@ -165,7 +165,7 @@ class ErrorOwner(StrEnum):
 
 
 class BackendError(Exception):
-    """A model call that returned no reply."""
+    """A failed model call."""
 
     code: ClassVar[str] = "backend_error"
     who_acts: ClassVar[ErrorOwner] = ErrorOwner.DEVELOPER
@@ -176,26 +176,26 @@ class BackendError(Exception):
 
     @property
     def is_worth_retrying(self) -> bool:
-        """Return whether the same request may succeed later without any other change."""
+        """Return whether the same request may succeed later although nothing else changes."""
         return self.who_acts is ErrorOwner.NOBODY
 
 
 class Overloaded(BackendError):
-    """The provider has no capacity at the moment."""
+    """The provider has no capacity now."""
 
     code = "overloaded"
     who_acts = ErrorOwner.NOBODY
 
 
 class RateLimited(BackendError):
-    """The account sends more requests than its limit allows."""
+    """The account exceeds its limit of requests."""
 
     code = "rate_limited"
     who_acts = ErrorOwner.NOBODY
 
 
 class ConnectionLost(BackendError):
-    """The answer did not arrive, or only in part."""
+    """The answer did not arrive, or only partly."""
 
     code = "connection_lost"
     who_acts = ErrorOwner.NOBODY
@@ -216,46 +216,46 @@ class ServerFault(BackendError):
 
 
 class MalformedReply(BackendError):
-    """An answer arrived that is not a message."""
+    """An answer arrived, but it is not a message."""
 
     code = "malformed_reply"
     who_acts = ErrorOwner.NOBODY
 
 
 class SpendLimitReached(BackendError):
-    """The account's money for this period is spent; waiting seconds does not help."""
+    """The account's spend limit for this period is reached; waiting a few seconds does not help."""
 
     code = "spend_limit_reached"
     who_acts = ErrorOwner.OPERATOR
 
 
 class NotAuthorised(BackendError):
-    """The key is missing, wrong, or may not use this model."""
+    """The API key is missing, wrong, or not valid for this model."""
 
     code = "not_authorised"
     who_acts = ErrorOwner.OPERATOR
 
 
 class EndpointRefused(BackendError):
-    """The endpoint's address leads to a forbidden network, or the endpoint redirects elsewhere."""
+    """The endpoint's address is in a forbidden network, or the endpoint redirects to another address."""
 
     code = "endpoint_refused"
     who_acts = ErrorOwner.OPERATOR
 
 
 class BadRequest(BackendError):
-    """The API refuses the request; the same bytes will be refused again."""
+    """The API refuses the request, and will refuse the same bytes again."""
 
     code = "bad_request"
 
 
 class ContextExceeded(BackendError):
-    """The request is longer than the model's context."""
+    """The request exceeds the model's context."""
 
     code = "context_exceeded"
 
 
 class UnknownStopReason(BackendError):
-    """The model stopped for a reason this version does not know how to treat."""
+    """The model stopped for a reason that this version cannot handle."""
 
     code = "unknown_stop_reason"

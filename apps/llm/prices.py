@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _AUGUST = date(2026, 8, 21)
 _OCTOBER = date(2026, 10, 24)
 
-# The rates of a model that is not in the table.
+# The rates of models that the table does not list.
 DEFAULT_CACHE_RULES = CacheRules(_AUGUST, minimum_prefix_tokens=1024)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRates:
-    """US dollars per million tokens, which are also micro-dollars per token."""
+    """Rates in US dollars per million tokens, which equal micro-dollars per token."""
 
     input: Decimal
     output: Decimal
@@ -32,18 +32,18 @@ class TokenRates:
 
     @classmethod
     def of_micro_usd(cls, *per_million: int) -> TokenRates:
-        """Return rates from micro-dollars per million tokens, class by class."""
+        """Return rates from micro-dollars per million tokens, one argument per billing class."""
         return cls(*(Decimal(price) / 1_000_000 for price in per_million))
 
 
-# Rates that replace the price list, by a model's name, or by the beginning of several names followed by a star.
+# Rates that replace the price list, by a model's name, or by a name prefix followed by a star.
 RateOverrides: TypeAlias = "Mapping[str, TokenRates]"
 NO_RATE_OVERRIDES: Final[RateOverrides] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class LongPromptRates:
-    """The rates of a model for every token of a request whose prompt is longer than `above_tokens`."""
+    """The rates of all tokens of a request whose prompt is longer than `above_tokens`."""
 
     above_tokens: int
     rates: TokenRates
@@ -51,7 +51,7 @@ class LongPromptRates:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs, and the shortest prefix that it caches, as published on `as_of`."""
+    """The price of a model and the shortest prefix it caches, as published on `as_of`."""
 
     model: str
     as_of: date
@@ -61,11 +61,11 @@ class Price:
 
     @property
     def cache_rules(self) -> CacheRules:
-        """Return the model's cache rules. Look-back, number of marks and lifetimes are the same for every model so far."""
+        """Return the model's cache rules. All models so far have the same look-back, number of marks and lifetimes."""
         return CacheRules(self.as_of, self.minimum_prefix_tokens)
 
     def rates_for(self, prompt_tokens: int) -> TokenRates:
-        """Return the rates of every token of a request whose prompt has this many tokens."""
+        """Return the rates of a request whose prompt has this many tokens."""
         long_prompt = self.long_prompt
         return long_prompt.rates if long_prompt and prompt_tokens > long_prompt.above_tokens else self.rates
 
@@ -75,7 +75,7 @@ def _rates(input_price: str, output_price: str, read_share: str = "0.1") -> Toke
     return TokenRates(price, Decimal(output_price), price * Decimal(read_share), price * Decimal("1.25"), price * 2)
 
 
-# The minimum prefixes of Haiku 5.5 and of the 5.1 models are not confirmed; they are taken from their family.
+# The minimum prefixes of Haiku 5.5 and the 5.1 models are unconfirmed; they are taken from other models of the same family.
 PRICES: tuple[Price, ...] = (
     Price("claude-opus-5-5", _OCTOBER, _rates("4", "20", "0.05"), 512),
     Price("claude-sonnet-5-5", _OCTOBER, _rates("2", "10", "0.05"), 512),
@@ -104,7 +104,7 @@ _BY_MODEL = {price.model: price for price in PRICES}
 
 
 def price_of(model: str, own: RateOverrides = NO_RATE_OVERRIDES) -> Price | None:
-    """Return the price of a model, or of the model whose dated snapshot it is. The tenant's own rates override the list."""
+    """Return the price of a model, also for a dated snapshot of it. The tenant's own rates override the price list."""
     undated = _without_snapshot_date(model)
     listed, rates = _BY_MODEL.get(undated), _rate_override((model, undated), own)
     if rates is None:
@@ -134,7 +134,7 @@ def cache_rules_for(model: str) -> CacheRules:
 
 
 def cost_micro_usd(model: str, usage: Usage, own: RateOverrides = NO_RATE_OVERRIDES) -> int | None:
-    """Return the cost, rounded up to a whole micro-dollar. None means that no price is known, which is not the same as free."""
+    """Return the cost, rounded up to a whole micro-dollar; None if no price is known, which does not mean free."""
     price = price_of(model, own)
     if price is None:
         return None
@@ -150,7 +150,7 @@ def cost_micro_usd(model: str, usage: Usage, own: RateOverrides = NO_RATE_OVERRI
 
 
 def reply_cost_micro_usd(reply: ModelReply, own: RateOverrides = NO_RATE_OVERRIDES) -> int | None:
-    """Return the cost of a call, or None without a known price. The stand-in has one only where a tenant sets it."""
+    """Return the cost of a call; None without a known price. The stand-in has a price only if the tenant sets one."""
     if reply.is_stand_in and _rate_override((reply.model, _without_snapshot_date(reply.model)), own) is None:
         return None
     return cost_micro_usd(reply.model, reply.usage, own)

@@ -1,4 +1,4 @@
-"""A request as the Messages API takes it, with its cache marks in place."""
+"""A request in the format of the Messages API, with its cache marks set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import CacheLifetime, Json, JsonObject, MessageMark, ModelRequest
 
 
-# Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
+# Any: the SDK's parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
 def arguments_of(request: ModelRequest) -> dict[str, Any]:
     """Return the request's parameters in the order in which the SDK writes them."""
     arguments: dict[str, Any] = {

@@ -4,10 +4,10 @@ BYTES_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str | bytes) -> int:
-    """Return an estimate of a text's tokens: the same bytes give the same count on every machine."""
+    """Return an estimate of a text's tokens; equal bytes give equal counts on every machine."""
     return tokens_in_bytes(len(text.encode() if isinstance(text, str) else text))
 
 
 def tokens_in_bytes(size_bytes: int) -> int:
-    """Return the estimate for a number of bytes."""
+    """Return the estimated tokens of this many bytes."""
     return -(-size_bytes // BYTES_PER_TOKEN)

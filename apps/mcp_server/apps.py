@@ -1,9 +1,9 @@
-"""The MCP endpoint as a Django app."""
+"""The Django app of the MCP server."""
 
 from django.apps import AppConfig
 
 
 class McpServerConfig(AppConfig):
-    """The app configuration of mcp_server."""
+    """The Django app configuration of the MCP server."""
 
     name = "apps.mcp_server"

@@ -1,4 +1,4 @@
-"""Which application answers: the MCP endpoint at its address, Django everywhere else. It is loaded when it is first asked."""
+"""ASGI dispatch: the MCP endpoint at its address, Django at all others. The endpoint is loaded on its first request."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from typing import Any, Final
 from apps.api.sse.slow_clients import SendWithTimeout
 from apps.telemetry.request_logging import ROUTE_KEY
 
-# Any: what the servers' own protocol hands about.
+# Any: types of the ASGI protocol
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -23,14 +23,14 @@ NOT_RUNNING_BODY: Final = (
 
 
 class AsgiDispatcher:
-    """Django refuses the lifespan of a server; the endpoint needs it, for what it does runs in tasks of its own."""
+    """Routes requests to Django or to the MCP endpoint, and handles the lifespan, which Django refuses and the endpoint needs."""
 
     def __init__(self, django: App) -> None:
         self._django = django
         self._life: _EndpointLifespan | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the life of the process."""
+        """Handle one request, or the lifespan of the process."""
         if scope["type"] == "lifespan":
             self._life = _EndpointLifespan()
             await self._life.live(receive, send)
@@ -44,19 +44,22 @@ class AsgiDispatcher:
 
 
 class _EndpointLifespan:
-    """The library takes a second to load. The first who asks waits for it; a process that nobody asks never loads it."""
+    """Loads the MCP library on the first request to the endpoint, because loading takes a second.
+
+    Most processes never load the library.
+    """
 
     def __init__(self) -> None:
         self._is_wanted = asyncio.Event()
         self._endpoint: asyncio.Future[App] = asyncio.get_running_loop().create_future()
 
     async def endpoint(self) -> App:
-        """The endpoint, running."""
+        """Return the running endpoint."""
         self._is_wanted.set()
         return await asyncio.shield(self._endpoint)
 
     async def live(self, receive: Receive, send: Send) -> None:
-        """From the start of the process to its end. Its tasks begin and end in this one."""
+        """Run from startup to shutdown of the process. The endpoint's tasks start and end in this task."""
         await receive()
         await send({"type": "lifespan.startup.complete"})
         ending = asyncio.ensure_future(receive())

@@ -1,4 +1,4 @@
-"""The address itself: an agent's token on every request, no browser from elsewhere, POST alone."""
+"""The MCP endpoint: POST only, with an agent's token on every request, and closed to browser pages of other origins."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,15 +20,15 @@ from apps.telemetry.log_context import add_log_facts
 from apps.tenants.authentication.actor_resolution import agent_of_token
 
 PATH: Final = "/mcp"
-# The frame around a body: its escapes, and what the protocol says beside it.
+# Bytes of a body in addition to its content: JSON escapes and members of the protocol.
 FRAME_BYTES: Final = 200_000
 
 
 class AgentTokenVerifier:
-    """Whom a bearer token names, looked up for each request: a token that was revoked opens nothing from then on."""
+    """Resolves the bearer token of each request, so that a revoked token stops working at once."""
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The agent's actor goes along, with what it may at this moment."""
+        """Return the agent's actor, with its current grants."""
         actor = await in_thread(lambda: agent_of_token(token))
         if actor is None:
             return None
@@ -37,7 +37,7 @@ class AgentTokenVerifier:
 
 
 class McpEndpoint:
-    """The protocol's server behind what Django's middleware would refuse, which does not stand before it."""
+    """The MCP server with the checks of Django's middleware, which does not run for this server."""
 
     def __init__(self) -> None:
         auth = AuthSettings(issuer_url=AnyHttpUrl(settings.CONSOLE_URL), resource_server_url=None)
@@ -47,7 +47,7 @@ class McpEndpoint:
             json_response=True,
             stateless_http=True,
             max_request_body_size=BODY_BYTES + FRAME_BYTES,
-            # Hosts are compared here, by Django's rules and with Django's setting.
+            # An empty host turns off the library's check; hosts are checked here by Django's rules and settings.
             host="",
             auth=auth,
             token_verifier=AgentTokenVerifier(),
@@ -56,12 +56,12 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """As long as the process serves."""
+        """Run the session manager while the process serves requests."""
         async with self._manager.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         is_secure = _is_secure(scope)
         refusal = _refusal(scope, is_secure=is_secure)
         if refusal is not None:
@@ -80,13 +80,13 @@ def _refusal(scope: Scope, *, is_secure: bool) -> JSONResponse | None:
     headers = Headers(scope=scope)
     domain, _ = split_domain_port(headers.get("host", ""))
     if not (domain and validate_host(domain, settings.ALLOWED_HOSTS)):
-        return _error_response(421, "This server does not answer to that name. ALLOWED_HOSTS says to which it does.")
+        return _error_response(421, "This host name is not in ALLOWED_HOSTS. Use one that is, or add it there.")
     if settings.SECURE_SSL_REDIRECT and not is_secure:
-        return _error_response(403, "A token is not taken over plain HTTP. Use the address that begins with https.")
+        return _error_response(403, "Tokens are not accepted over plain HTTP. Use the address that begins with https.")
     if headers.get("origin", own := _origin(settings.CONSOLE_URL)) != own:
-        return _error_response(403, "Pages of other origins do not speak to this address.")
+        return _error_response(403, "Pages of other origins may not use this address.")
     if scope["method"] != "POST":
-        return _error_response(405, "MCP clients send POST. There is nothing to read here by a browser.", Allow="POST")
+        return _error_response(405, "Only POST is allowed here. It is for MCP clients, not for browsers.", Allow="POST")
     return None
 
 

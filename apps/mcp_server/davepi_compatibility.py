@@ -1,4 +1,4 @@
-"""dAvePi's generated names and argument shapes for what both know, so that an agent written for it runs with another address."""
+"""Tools with dAvePi's names and argument shapes, so that an agent written for dAvePi needs only a different address."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,13 +30,13 @@ _LIST_ARGUMENTS: Final[Mapping[str, Schema]] = {
 
 @dataclass(frozen=True, slots=True)
 class DavepiNoun:
-    """One of dAvePi's schemas: where its rows are here, which of its fields are called otherwise, and what may be searched."""
+    """One dAvePi schema: its address in this API, its renamed fields, and its search filter."""
 
     name: str
     address: str
     verbs: tuple[str, ...]
     called: Mapping[str, str] = field(default_factory=dict)
-    # The filter that `q` is.
+    # The filter for the argument `q`.
     search: str = ""
 
 
@@ -72,31 +72,31 @@ class DavepiTool:
 
     @property
     def name(self) -> str:
-        """Such as `update_agentMemory`."""
+        """Return the tool's name, such as `update_agentMemory`."""
         return f"{self.verb}_{self.noun.name}"
 
     @property
     def says(self) -> str:
-        """What it is for."""
+        """Return the tool's description for models."""
         return _VERBS[self.verb][2].format(self.noun.name)
 
     @property
     def reads(self) -> bool:
-        """It changes nothing."""
+        """Return whether the tool changes nothing."""
         return self.verb in {"list", "get"}
 
     @property
     def is_destructive(self) -> bool:
-        """It writes over what was there."""
+        """Return whether the tool overwrites or removes existing values."""
         return self.verb in {"update", "delete"}
 
     @property
     def is_idempotent(self) -> bool:
-        """Twice the same is once."""
+        """Return whether a second identical call changes nothing more."""
         return self.verb == "update"
 
     def schema(self) -> Schema:
-        """What it takes."""
+        """Return the JSON Schema of the arguments."""
         taken: dict[str, Schema] = {}
         if self.verb == "list":
             taken = {**_LIST_ARGUMENTS, **({"q": {"type": "string"}} if self.noun.search else {})}
@@ -108,11 +108,11 @@ class DavepiTool:
         return {"type": "object", "properties": taken, "required": needed, "additionalProperties": False}
 
     def misuses(self, given: Mapping[str, Any]) -> dict[str, str]:
-        """Arguments that no request can be made of, each with the reason."""
+        """Return the arguments that cannot be made into a request, each with the reason."""
         return dict(self._misuses(given))
 
     def asked(self, given: Mapping[str, Any]) -> ApiRequest:
-        """The request it stands for."""
+        """Return the REST request for these arguments."""
         method, below, _ = _VERBS[self.verb]
         address = f"{self.noun.address}{below.format(id=given.get('id'))}"
         if "record" in given:
@@ -126,7 +126,7 @@ class DavepiTool:
         return ApiRequest(method, address, query | ({self.noun.search: given["q"]} if "q" in given else {}))
 
     def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Its own shape of an answer."""
+        """Return the response in dAvePi's shape."""
         found = answer_data(answered)
         if self.verb != "list":
             return self._davepi_row(found)
@@ -189,7 +189,7 @@ def _is_id(value: object) -> bool:
 DAVEPI_TOOLS: Final = {
     alias.name: alias for noun in DAVEPI_NOUNS for verb in noun.verbs for alias in [DavepiTool(noun, verb)]
 }
-# Ours that an alias stands for; whoever asks for dAvePi's names is told of each once.
+# Our tools that have a dAvePi alias; a client of dAvePi's names is offered only the alias.
 REPLACED_TOOLS: Final = frozenset(
     {"read_persona", "propose_persona_patch", "read_memory", "create_memory", "update_memory", "find_profile"}
     | {"create_profile", "update_profile", "list_skills", "get_skill", "draft_skill", "update_skill"}

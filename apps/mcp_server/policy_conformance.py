@@ -1,4 +1,4 @@
-"""Whether each tool is a request that agents may make, and which tool is which act."""
+"""Checks that agents may make the request behind each tool, and lists the tools that perform each act."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from apps.mcp_server.tools.catalog import TOOLS
 
 
 def acts_offered() -> dict[Act, list[str]]:
-    """Each act with the tools that perform it; a tool that only reads performs what its address does."""
+    """Return each act with the tools that perform it. A read-only tool performs the acts of its address."""
     found: dict[Act, list[str]] = {}
     for tool in TOOLS.values():
         view, handler = tool.view
@@ -20,7 +20,7 @@ def acts_offered() -> dict[Act, list[str]]:
 
 
 def policy_violations() -> Iterator[str]:
-    """Tools that write by no act, by one that agents may not do, or by another than the request's own."""
+    """Yield tools that write without an act, with an act forbidden to agents, or with another act than their request's."""
     for tool in TOOLS.values():
         yield from _tool_violations(tool)
 

@@ -1,4 +1,4 @@
-"""Approved skills as resources, and what the agent's next session is told as a prompt: both read through the API as any tool is."""
+"""Approved skills as MCP resources, and the prompt of the agent's next session. Both are read through the API, like tools."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -47,7 +47,7 @@ PROMPTS: Final = [
 
 
 def list_skills(cursor: str | None, caller: ApiCaller) -> ListResourcesResult:
-    """A page of approved skills."""
+    """Return a page of approved skills."""
     query = {**APPROVED_FILTER, "page_size": 100} | ({"cursor": cursor} if cursor else {})
     page = tool_page(_read_api("skills/", query, caller))
     return ListResourcesResult(
@@ -66,7 +66,7 @@ def list_skills(cursor: str | None, caller: ApiCaller) -> ListResourcesResult:
 
 
 def read_skill(uri: str, caller: ApiCaller) -> ReadResourceResult:
-    """The text that was approved, to the byte."""
+    """Return the approved text, unchanged."""
     name = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
     found = _read_api("skills/", {**APPROVED_FILTER, "name": name}, caller)["results"] if name else []
     if not found:
@@ -76,7 +76,7 @@ def read_skill(uri: str, caller: ApiCaller) -> ReadResourceResult:
 
 
 def get_prompt(name: str, given: Mapping[str, str], caller: ApiCaller) -> GetPromptResult:
-    """What the API shows the agent of its own next session."""
+    """Return the agent's own prompt in the API's form."""
     if name != PROMPT_NAME:
         raise MCPError(INVALID_PARAMS, f"There is no prompt {name}. There is {PROMPT_NAME}.")
     prompt = _read_api(f"agents/{caller.actor.agent_id}/prompt/", given, caller)

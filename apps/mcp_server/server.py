@@ -1,4 +1,4 @@
-"""The official library's server: lists tools, skills and the prompt, and hands each call to the API's own views."""
+"""The MCP server, built on the official library. It lists tools, skills and the prompt, and passes calls to the API's views."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ INSTRUCTIONS: Final = (
 
 
 def make_server() -> Server[Any]:
-    """A server; each process makes one, and a test one of its own."""
+    """Build a server. Each process builds one, as does each test."""
     return Server(
         "preceptor",
         version="1",
@@ -65,12 +65,12 @@ def make_server() -> Server[Any]:
 
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-    """Every tool, to every agent alike: what it may do with one, the API says when it calls."""
+    """List every tool for every agent. The API decides for each call whether the agent may make it."""
     return ListToolsResult(tools=_list_entries(_tool_set_name(context)))
 
 
 async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-    """One call."""
+    """Run one tool."""
     tool = TOOL_SETS[_tool_set_name(context)].get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool {params.name}. tools/list names those there are.")
@@ -81,44 +81,44 @@ async def call_tool(context: Context, params: CallToolRequestParams) -> CallTool
 
 
 async def list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-    """The agent's approved skills, page by page."""
+    """List the agent's approved skills, in pages."""
     cursor = params.cursor if params else None
     return await in_thread(lambda: resources_and_prompts.list_skills(cursor, caller_of(context)))
 
 
 async def list_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-    """How a skill's address is made of its name."""
+    """List the URI template of skills."""
     return ListResourceTemplatesResult(resource_templates=resources_and_prompts.TEMPLATES)
 
 
 async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-    """One skill."""
+    """Return one skill."""
     return await in_thread(lambda: resources_and_prompts.read_skill(params.uri, caller_of(context)))
 
 
 async def list_prompts(context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
-    """There is one."""
+    """List the one prompt."""
     return ListPromptsResult(prompts=resources_and_prompts.PROMPTS)
 
 
 async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
-    """What the agent's next session is told."""
+    """Return the prompt of the agent's next session."""
     return await in_thread(
         lambda: resources_and_prompts.get_prompt(params.name, params.arguments or {}, caller_of(context))
     )
 
 
 def caller_of(context: Context) -> ApiCaller:
-    """Whoever the token named when this request came in."""
+    """Return the actor whose token was sent with this request."""
     request = context.request
     if request is None:
-        raise MCPError(INVALID_PARAMS, "This server is spoken to over HTTP.")
+        raise MCPError(INVALID_PARAMS, "This server works over HTTP only.")
     access = request.user.access_token
     return ApiCaller(access.claims["actor"], access.token, request.headers["host"], request.url.scheme == "https")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """Something with the database, in a thread that keeps no connection afterwards."""
+    """Run database work in a thread that keeps no connection afterwards."""
 
     def run() -> Result:
         try:
@@ -126,11 +126,11 @@ async def in_thread(work: Callable[[], Result]) -> Result:
         except MCPError:
             raise
         except Exception:
-            # The library answers that something failed, and its own log is kept silent.
+            # The library answers with a generic failure, and its own log is silenced.
             logger.exception("a request by MCP failed")
             raise
         finally:
-            # A transaction that is still open is somebody else's, who lent the thread their connection.
+            # A transaction that is still open belongs to a caller that lent its connection to this thread.
             if not connection.in_atomic_block:
                 connection.close()
 
@@ -138,18 +138,16 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 
 def _tool_set_name(context: Context) -> str:
-    """By which names the tools are asked for."""
+    """Return the set of tool names that the address selects."""
     names = context.request.query_params.get("names", "") if context.request else ""
     if names not in TOOL_SETS:
-        raise MCPError(
-            INVALID_PARAMS, "The address asks for names that there are not. Leave `names` out, or say davepi."
-        )
+        raise MCPError(INVALID_PARAMS, "The address has an unknown value of `names`. Leave it out, or send davepi.")
     return names
 
 
 @cache
 def _schemas() -> Mapping[str, Mapping[str, Any]]:
-    """Asked for headers that stand for arguments, of which no tool has any."""
+    """Return the tool schemas in the form that the library needs to look for arguments in headers, which no tool has."""
     return {name: tool.schema() for name, tool in TOOLS.items()}
 
 

@@ -1,6 +1,6 @@
 """MCP tool calls: the arguments become a request, the API's own view answers it, and the response becomes the tool result.
 
-A refusal carries advice on what the model can do instead.
+A refusal contains advice on what the model can do instead.
 """
 
 import json
@@ -19,7 +19,7 @@ from apps.governance.act_schemas import Schema
 logger = logging.getLogger(__name__)
 
 PROPOSAL_PATH: Final = re.compile(r"/proposals/(\d+)/?$")
-# What helps, by the refusal's code; what the refusal says itself is not said again.
+# Advice by refusal code, which does not repeat the sentence of the refusal.
 ADVICE: Final[Mapping[str, str]] = {
     "already_rejected": "Do not propose the same again. Read the reason, and propose something else or leave it.",
     "conflict": "Read what is there now, then decide anew.",
@@ -38,13 +38,13 @@ ADVICE: Final[Mapping[str, str]] = {
     "too_large": "Send less in one call.",
     "too_many_messages": "Wait before you call again.",
 }
-# What a problem says besides its sentences.
+# Members of a problem document that are shown in addition to its sentences.
 _PROBLEM_MEMBERS: Final = ("current_version", "allowed", "ignored_fields", "findings")
 
 
 @dataclass(frozen=True, slots=True)
 class McpToolResult:
-    """What the model reads, the same as data, and whether it is a refusal."""
+    """A tool result: the text for the model, the same content as data, and whether it is a refusal."""
 
     text: str
     data: dict[str, Any]
@@ -52,12 +52,12 @@ class McpToolResult:
 
 
 def success_result(data: dict[str, Any]) -> McpToolResult:
-    """What was shown or done, as text and as data."""
+    """Return a successful result as text and as data."""
     return McpToolResult(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
 def refusal_result(problem: Mapping[str, Any]) -> McpToolResult:
-    """A problem document in words that a model can act on."""
+    """Return a problem document as a text on which a model can act."""
     code = str(problem.get("code", "refused"))
     lines = [
         f"Refused ({code}): {problem.get('title', 'The request was refused')}. {problem.get('detail', '')}".strip()
@@ -73,10 +73,10 @@ def refusal_result(problem: Mapping[str, Any]) -> McpToolResult:
 
 
 def misuse_result(errors: Mapping[str, str]) -> McpToolResult:
-    """Arguments that no request can be made of, in the form of every other refusal."""
+    """Return invalid arguments as a refusal in the usual form."""
     detail = "; ".join(f"{name}: {reason}" for name, reason in errors.items())
     problem = {
-        "title": "Some values cannot be taken",
+        "title": "Some values are invalid",
         "status": 400,
         "detail": detail,
         "code": "invalid",
@@ -86,7 +86,7 @@ def misuse_result(errors: Mapping[str, str]) -> McpToolResult:
 
 
 def answer_data(answered: ApiResponse, *, is_single: bool = False) -> dict[str, Any]:
-    """An answer of the API for whoever calls tools: rows without addresses, and said where it waits for a person."""
+    """Return an API response for tool callers: rows without addresses, and a note if a proposal awaits review."""
     data = answered.data
     if data is None:
         return {"done": True}
@@ -99,18 +99,18 @@ def answer_data(answered: ApiResponse, *, is_single: bool = False) -> dict[str, 
     if answered.status == 202:
         data = {**data, "is_pending_review": True}
         found = PROPOSAL_PATH.search(answered.location)
-        # Where the answer is the proposal itself, its id is nobody else's.
+        # If the response is the proposal itself, its id does not belong to another row.
         data["proposal_id"] = int(found[1]) if found else data["id"]
     return dict(data)
 
 
 def _absolute_link(file: Mapping[str, Any]) -> dict[str, Any]:
-    """A file whose link, where it has one, is an address that a client elsewhere can fetch."""
+    """Return a file with its link, if any, made absolute, so that an outside client can fetch the file."""
     return {**file, **({"link": f"{settings.CONSOLE_URL}{file['link']}"} if "link" in file else {})}
 
 
 def tool_page(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A page whose cursor goes into the tool's own argument; addresses are no use to whoever calls tools."""
+    """Return a page without addresses, with the cursor in the form of the tool's argument."""
     following = parse_qs(urlsplit(data.get("next") or "").query).get("cursor", [None])[0]
     return {"results": data["results"], "next_cursor": following}
 
@@ -128,49 +128,49 @@ SERVER_FAULT: Final = {
 
 
 class CallableTool(Protocol):
-    """A tool as a caller knows it, by whatever name."""
+    """A tool as its caller uses it."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Return the tool's name."""
 
     @property
     def says(self) -> str:
-        """What it is for, in words for a model."""
+        """Return the tool's description for models."""
 
     @property
     def reads(self) -> bool:
-        """It changes nothing."""
+        """Return whether the tool changes nothing."""
 
     @property
     def is_destructive(self) -> bool:
-        """It takes something away that was there."""
+        """Return whether the tool removes or overwrites something."""
 
     @property
     def is_idempotent(self) -> bool:
-        """Twice the same is once."""
+        """Return whether a second identical call changes nothing more."""
 
     def schema(self) -> Schema:
-        """What it takes."""
+        """Return the JSON Schema of the arguments."""
 
     def misuses(self, given: Mapping[str, Any]) -> Mapping[str, str]:
-        """Arguments that no request can be made of, each with the reason."""
+        """Return the arguments that cannot be made into a request, each with the reason."""
 
     def asked(self, given: Mapping[str, Any]) -> ApiRequest:
-        """The request it stands for."""
+        """Return the REST request for these arguments."""
 
     def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is told of an answer that is no refusal."""
+        """Return the data of a successful response."""
 
 
 def run_tool(tool: CallableTool, given: Mapping[str, Any], caller: ApiCaller) -> McpToolResult:
-    """Do what a tool stands for, as whoever asks. Whatever happens, the model is told in words."""
+    """Run a tool as the caller. Every outcome, including a fault, becomes a result with a text for the model."""
     if errors := tool.misuses(given):
         return misuse_result(errors)
     try:
         answered = call_api(tool.asked(given), caller)
         return refusal_result(answered.data) if answered.is_refusal else success_result(tool.shown(answered, given))
     except Exception:
-        # As Django does for a page: written down for us, and nothing of it told.
+        # Log the fault as Django does for a page, without showing any of it to the caller.
         logger.exception("a tool failed", extra={"tool": tool.name})
         return refusal_result(SERVER_FAULT)

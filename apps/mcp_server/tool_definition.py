@@ -1,4 +1,4 @@
-"""A tool is a REST request in a model's words: which one, what the model gives for it, and what it does to what is there."""
+"""Tool definitions: a tool is a REST request described for a model, with its arguments and effects."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,60 +14,60 @@ from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import LARGEST_ROW_ID
 from apps.mcp_server.tool_calls import answer_data
 
-# What the database calls an id.
+# A placeholder in an address for a row's id.
 _PLACEHOLDER: Final = re.compile(r"{(\w+)}")
 
 
 @dataclass(frozen=True, slots=True)
 class RestTool:
-    """One tool. What is not said here is the address's own business."""
+    """One tool. Everything not declared here is derived from the address."""
 
     name: str
     says: str
     method: str
-    # Below the API's root; `{id}` is an argument.
+    # Address below the API's root; `{id}` is an argument.
     address: str
-    # What of the body, or of the list's filters, a model gives; everything else the body knows is stripped there and said.
+    # Body fields or list filters that are arguments. Other fields of the body are stripped by the API and named in the response.
     takes: tuple[str, ...] = ()
     body: type[RequestBody] | None = None
-    # What of the body is the same at every call.
+    # Fields of the body with the same value in every call.
     sets: Mapping[str, Any] = field(default_factory=dict)
-    # Required here though the body can do without: what nobody should write who has not read it.
+    # Arguments required by the tool but not by the body, such as the version that was read.
     needs: tuple[str, ...] = ()
-    # What an argument means, where the field itself does not say so to a model.
+    # Descriptions of arguments whose fields have no description for a model.
     words: Mapping[str, str] = field(default_factory=dict)
     acts: tuple[Act, ...] = ()
     is_destructive: bool = False
     is_idempotent: bool = False
-    # The one row of a list that has at most one.
+    # Whether the list has at most one row, which is then returned by itself.
     is_single: bool = False
 
     @property
     def reads(self) -> bool:
-        """It changes nothing. That an approved skill was fetched is counted, and no content."""
+        """Return whether the tool changes nothing. Fetching an approved skill is counted, but changes no content."""
         return self.method == "GET"
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The arguments that stand in the address."""
+        """Return the arguments in the address."""
         return tuple(_PLACEHOLDER.findall(self.address))
 
     @property
     def view(self) -> tuple[type[ActorView], str]:
-        """The view that answers, and what it calls this request."""
+        """Return the view at the address, and the name of its handler for this request."""
         return handler_at(self.method, self.filled(dict.fromkeys(self.places, 1)))
 
     @property
     def is_paged(self) -> bool:
-        """It answers pages of rows."""
+        """Return whether the tool returns pages of rows."""
         return not self.is_single and self.view[1] == "list"
 
     def filled(self, given: Mapping[str, Any]) -> str:
-        """The address with its arguments in place."""
+        """Return the address with its arguments filled in."""
         return _PLACEHOLDER.sub(lambda found: str(given[found[1]]), self.address)
 
     def schema(self) -> Schema:
-        """What it takes, as JSON Schema."""
+        """Return the JSON Schema of the arguments."""
         places = {name: {"type": "integer", "minimum": 1} for name in self.places}
         needed = [*self.places, *self.needs]
         if self.body is not None:
@@ -81,23 +81,23 @@ class RestTool:
         return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
     def known(self) -> frozenset[str]:
-        """Every argument that has a meaning here, also one that is stripped."""
+        """Return every known argument, including arguments that are stripped."""
         beside = frozenset(self.body().fields) | self.body.shown if self.body else frozenset()
         return frozenset((*self.places, *self.takes, *(PAGING_PARAMETERS if self.is_paged else ()))) | beside
 
     def asked(self, given: Mapping[str, Any]) -> ApiRequest:
-        """The request it stands for. The arguments that the address holds are whole numbers by now."""
+        """Return the REST request. The arguments in the address have already been converted to integers."""
         rest = {name: value for name, value in given.items() if name not in self.places}
         if self.body is None:
             return ApiRequest(self.method, self.filled(given), rest)
         return ApiRequest(self.method, self.filled(given), {}, {**rest, **self.sets})
 
     def misuses(self, given: Mapping[str, Any]) -> dict[str, str]:
-        """Arguments that no request can be made of, each with the reason."""
+        """Return the arguments that cannot be made into a request, each with the reason."""
         return dict(self._misuses(given))
 
     def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is told of an answer that is no refusal."""
+        """Return the data of a successful response."""
         return answer_data(answered, is_single=self.is_single)
 
     def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -108,7 +108,8 @@ class RestTool:
             value = given.get(name)
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_ROW_ID:
                 yield name, "This is a whole number from 1, and has to be there."
-        # Where more was sent than is offered, the API judges first: an attempt at what is not permitted goes into the books.
+        # If more was sent than the schema offers, the API decides first, so that an attempt without permission reaches the
+        # audit log.
         if not set(given) - set(self.schema()["properties"]):
             yield from ((name, "This has to be there.") for name in self.needs if name not in given)
         if self.body is None:

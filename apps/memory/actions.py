@@ -1,4 +1,7 @@
-"""Acts on memory and profiles: agents write what the tenant lets them; whoever acts signs (R023, R079, R080, R087)."""
+"""Actions on memory and profiles.
+
+Agents may write what the tenant's policy allows them. The actor is recorded as the author (R023, R079, R080, R087).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +39,7 @@ def create_memory(
     evidence: Mapping[str, Any] | None = None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> AgentMemory:
-    """Start an agent's memory. Its next session carries it."""
+    """Create an agent's memory, which the agent's next session includes."""
     memory = AgentMemory(tenant_id=actor.tenant_id, agent_id=agent_id)
     return amend_memory(memory, actor=actor, body=body, heard=heard, evidence=evidence, dates=dates)
 
@@ -54,11 +57,12 @@ def amend_memory(
     dates: Mapping[str, LineDates] | None = None,
     instead: Mapping[str, str] | None = None,
 ) -> AgentMemory:
-    """Replace an agent's memory by a new full body; running sessions keep what they started with (R079).
+    """Replace the body of an agent's memory. Open sessions keep the text they started with (R079).
 
-    Whoever changes the body signs for it. What of an agent's words the tenant wants reviewed, by what it `heard`, goes before a
-    person instead, with its `dates` (Z-19). `words_of` says whose words a person brings back without vouching for them, `dates`
-    until when new lines hold, `instead` which line came in the place of which.
+    The actor becomes the author of the changed text. If an agent writes, lines that the tenant wants reviewed are proposed with
+    their `dates` instead of saved (Z-19); `heard` are the texts that the agent received, which decide about this. `words_of` is
+    the source of lines that a person restores without vouching for them. `dates` are the dates of new lines, and `instead` maps a
+    line to the line it replaces.
     """
     with acting_as(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
@@ -73,7 +77,7 @@ def amend_memory(
 
 
 def approve_memory(memory: AgentMemory, *, actor: Actor, read_at: int) -> AgentMemory:
-    """Vouch for what an agent wrote, as it stands. The next session of every customer carries it as prose (Z-22)."""
+    """Approve the agent's current text. From the next session on, prompts for every customer render it as prose (Z-22)."""
     with acting_as(actor):
         with governed(Act.MEMORY_APPROVE, memory, actor=actor, read_at=read_at) as row:
             _approve_text(row, actor)
@@ -82,7 +86,7 @@ def approve_memory(memory: AgentMemory, *, actor: Actor, read_at: int) -> AgentM
 
 
 def create_block(agent_id: int, *, actor: Actor, values: Mapping[str, object]) -> MemoryBlock:
-    """Give an agent a block of memory. Pinned, its next session carries it."""
+    """Create a memory block. If it is pinned, the agent's next session includes it."""
     block = MemoryBlock(tenant_id=actor.tenant_id, agent_id=agent_id)
     return write_block(block, actor=actor, values=values)
 
@@ -95,9 +99,10 @@ def write_block(
     read_at: int | None = None,
     words_of: Taint | None = None,
 ) -> MemoryBlock:
-    """Change anything of a block. Only who changes the body signs for it: pinning what an agent wrote does not vouch for it.
+    """Change any field of a block.
 
-    `words_of` says whose body it is where somebody else's is brought back.
+    The actor becomes its author only if the body changes: pinning an agent's text does not approve it. `words_of` is the source
+    of a body that a person restores without vouching for it.
     """
     with acting_as(actor):
         with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
@@ -110,7 +115,7 @@ def write_block(
 
 
 def approve_block(block: MemoryBlock, *, actor: Actor, read_at: int) -> MemoryBlock:
-    """Vouch for what an agent wrote into a block, as it stands. While it is pinned, prompts carry it as prose (Z-22)."""
+    """Approve the agent's current text in a block. While the block is pinned, prompts render it as prose (Z-22)."""
     with acting_as(actor):
         with governed(Act.BLOCK_APPROVE, block, actor=actor, read_at=read_at) as row:
             _approve_text(row, actor)
@@ -130,9 +135,9 @@ def amend_block(
     dates: Mapping[str, LineDates] | None = None,
     instead: Mapping[str, str] | None = None,
 ) -> MemoryBlock:
-    """Replace a block's body; the same body sent again keeps its author. What is read-only stays as people wrote it.
+    """Replace a block's body. An unchanged body keeps its author, and an agent cannot change a read-only block.
 
-    An agent says what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19).
+    An agent passes the texts that it received as `heard`; lines that the tenant wants reviewed become a proposal instead (Z-19).
     """
     with acting_as(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
@@ -154,7 +159,7 @@ def create_profile(
     evidence: Mapping[str, Any] | None = None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> CustomerProfile:
-    """Start what is known of a customer. Every agent of the tenant sees it from its next session (R085)."""
+    """Create a customer's profile. Every agent of the tenant sees it from the agent's next session on (R085)."""
     profile = CustomerProfile(tenant_id=actor.tenant_id, end_user_key=end_user_key)
     return amend_profile(profile, actor=actor, values=values, evidence=evidence, dates=dates)
 
@@ -170,9 +175,10 @@ def amend_profile(
     dates: Mapping[str, LineDates] | None = None,
     instead: Mapping[str, Mapping[str, str]] | None = None,
 ) -> CustomerProfile:
-    """Write preferences or notes. Seeing the customer is part of it: `last_seen_at` moves too (R086).
+    """Write the preferences or notes of a profile, and update `last_seen_at` (R086).
 
-    It reaches one customer alone, so of an agent's words it waits only where all memory does (Z-19). `instead` goes by text.
+    A profile reaches only one customer, so an agent's text is held for review only if the tenant reviews all memory (Z-19).
+    `instead` maps each field to the lines that replace others.
     """
     with acting_as(actor):
         waits = actor.role is Role.AGENT and memory_review_of(actor) is MemoryReview.ALL
@@ -208,7 +214,7 @@ def _set_authorship(
 ) -> None:
     for name, text in before.items():
         if _normalize_line_ends(getattr(row, name)) == _normalize_line_ends(text):
-            # A browser sends other line ends than it was given; who pressed Save on that changed nothing.
+            # Browsers send CRLF line ends; without this, saving an unchanged form would change the text.
             setattr(row, name, text)
     owner = (words_of or Taint.OPERATOR) if actor.is_person else of_agents
     is_new = row._state.adding or any(getattr(row, name) != text for name, text in before.items())
@@ -216,10 +222,10 @@ def _set_authorship(
     if isinstance(row, CustomerProfile) and any(
         text.strip() and getattr(row, name) == text for name, text in before.items()
     ):
-        # Who changes one of the two texts answers for that one alone.
+        # A person who changes one of the two texts becomes the author of that text only.
         owner = Taint.joined(owner, row.taint)
     if not is_new:
-        # Words that stand already may lose an approval this way, and never gain one.
+        # This way existing lines can lose an approval but never gain one.
         owner = Taint.joined(row.taint, words_of or row.taint)
     loses = not is_new and owner != row.taint
     if is_new or loses:
@@ -237,7 +243,7 @@ def _normalize_line_ends(text: str) -> str:
 
 def _approve_text(row: AgentMemory | MemoryBlock, actor: Actor) -> None:
     if row.is_approved:
-        raise Conflict("A person vouches for what stands there already; there is nothing to approve.")
+        raise Conflict("A person has approved this text already, so there is nothing to approve.")
     row.updated_by = actor.label
     row.taint = Taint.OPERATOR
     row.approved_body = row.body

@@ -1,6 +1,6 @@
-"""Expiry and review dates of memory lines and profile lines: the acts that set them, and the query for lines that are due.
+"""Expiry and review dates of memory lines and profile lines: the actions that set them, and the query for lines that are due.
 
-People may date any line; agents date only their own lines.
+People may date any line; agents only lines that they wrote.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from apps.tenants.tenant_clock import zone_of
 def set_memory_line_dates(
     memory: AgentMemory, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
 ) -> AgentMemory:
-    """Say until when a line holds and when to look at it again; without either it holds for good. Open sessions keep it."""
+    """Set the expiry and review dates of a memory line. Without an expiry it never expires. Open sessions keep the line."""
     with acting_as(actor):
         with governed(Act.MEMORY_SET_LINE_DATES, memory, actor=actor, read_at=read_at) as row:
             _set_line_dates(row, line, dates)
@@ -43,7 +43,7 @@ def set_memory_line_dates(
 def set_block_line_dates(
     block: MemoryBlock, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
 ) -> MemoryBlock:
-    """The same for a line of a block."""
+    """Set the expiry and review dates of a line in a block."""
     with acting_as(actor):
         with governed(Act.BLOCK_SET_LINE_DATES, block, actor=actor, read_at=read_at) as row:
             _set_line_dates(row, line, dates)
@@ -54,7 +54,7 @@ def set_block_line_dates(
 def set_profile_line_dates(
     profile: CustomerProfile, *, actor: Actor, line: str, dates: LineDates, read_at: int | None = None
 ) -> CustomerProfile:
-    """The same for a line noted of a customer, in whichever of the two texts it stands."""
+    """Set the expiry and review dates of a profile line, whether it is in the preferences or the notes."""
     with acting_as(actor):
         with governed(Act.PROFILE_SET_LINE_DATES, profile, actor=actor, read_at=read_at) as row:
             _refuse_unknown_line(line, row.noted)
@@ -66,7 +66,7 @@ def set_profile_line_dates(
 def update_profile_line_dates(
     row: CustomerProfile, before: str, dates: Mapping[str, LineDates] | None = None, *, by_person: bool = False
 ) -> None:
-    """Let the dates follow the two texts that were just written; an agent dates lines that it brought itself."""
+    """Update a profile's dates after its texts were written. An agent can date only lines that it wrote itself."""
     own = distinct_lines(row.noted) if by_person else distinct_lines(row.noted) - distinct_lines(before)
     row.line_dates = merge_line_dates(row.noted, row.line_dates, _only_own_dates(own, dates))
 
@@ -74,7 +74,7 @@ def update_profile_line_dates(
 def update_line_dates(
     row: RememberedText, before: str, dates: Mapping[str, LineDates] | None = None, *, by_person: bool = False
 ) -> None:
-    """Let the dates follow the text that was just written; an agent dates lines that it brought itself, and no person's."""
+    """Update the dates after a text was written. An agent can date only lines that it wrote itself, never a person's."""
     own = (
         distinct_lines(row.body)
         if by_person
@@ -84,7 +84,7 @@ def update_line_dates(
 
 
 def proposed_dates(words: Mapping[str, Any], actor: Actor) -> dict[str, LineDates]:
-    """The dates in a proposal's words, by the tenant's clock."""
+    """Return the dates in a proposal's content, in the tenant's time zone."""
     return parse_line_dates(words, zone_of(actor)) if words.get(VALID_UNTIL) or words.get(REVIEW_AFTER) else {}
 
 
@@ -95,7 +95,10 @@ def _set_line_dates(row: RememberedText, line: str, dates: LineDates) -> None:
 
 def _refuse_unknown_line(line: str, text: str) -> None:
     if strip_line(line) not in distinct_lines(text):
-        raise Invalid("No line there reads so. Give the line exactly as it stands.", {"line": ["No line reads so."]})
+        raise Invalid(
+            "There is no such line in this text. Send the line exactly as it is written there.",
+            {"line": ["There is no such line."]},
+        )
 
 
 def _only_own_dates(own: frozenset[str], dates: Mapping[str, LineDates] | None) -> dict[str, LineDates]:
@@ -103,7 +106,7 @@ def _only_own_dates(own: frozenset[str], dates: Mapping[str, LineDates] | None) 
 
 
 def due_line_filters(now: datetime) -> Mapping[str, Q]:
-    """Of the lines that stand, of memory or of a customer."""
+    """Return the query conditions of active lines that are due for review or have expired. They fit memory and profile lines."""
     standing = Q(status=MemoryLine.Status.ACTIVE)
     return MappingProxyType(
         {"review": standing & Q(review_after__lte=now), "expired": standing & Q(valid_until__lte=now)}

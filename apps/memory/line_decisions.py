@@ -1,4 +1,7 @@
-"""Lines that people let join what agents remember, take out of it, or put back: nobody vouches for the rest that way."""
+"""People's decisions on single lines: add them to memory, quarantine them, or restore them.
+
+These decisions do not approve any other lines.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -20,7 +23,7 @@ from apps.prompt.memory_lines.write_holds import merge_lines
 
 
 def add_lines_to_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal) -> AgentMemory:
-    """Let the lines of a proposal join what an agent remembers. They are approved; what stood there stays what it was."""
+    """Add a proposal's lines to an agent's memory as approved lines. Existing lines keep their state."""
     evidence = proposal.authorship
     with acting_as(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence) as row:
@@ -32,7 +35,7 @@ def add_lines_to_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal
 
 
 def add_lines_to_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal) -> MemoryBlock:
-    """Let the lines of a proposal join a block. They are approved; what stood there stays what it was."""
+    """Add a proposal's lines to a block as approved lines. Existing lines keep their state."""
     evidence = proposal.authorship
     with acting_as(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence) as row:
@@ -51,7 +54,7 @@ def quarantine_memory_lines(
     reason: str,
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Take lines out of what an agent remembers and hold them apart; a person may release them, and then let them join."""
+    """Quarantine lines of an agent's memory. A person may release them and add them again later."""
     with acting_as(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
             before, dates = row.body, find_line_dates(lines, row.line_dates)
@@ -70,7 +73,7 @@ def quarantine_block_lines(
     reason: str,
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """The same for a block."""
+    """Quarantine lines of a block."""
     with acting_as(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
             before, dates = row.body, find_line_dates(lines, row.line_dates)
@@ -89,7 +92,7 @@ def quarantine_profile_lines(
     reason: str,
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Take lines out of what is known of a customer and hold the texts apart as they stood."""
+    """Quarantine lines of a customer's profile, and keep the previous texts."""
     with acting_as(actor):
         whole = {name: getattr(profile, name) for name in ("preferences", "notes")}
         with governed(Act.PROFILE_AMEND, profile, actor=actor, evidence=evidence, reason=reason) as row:
@@ -103,7 +106,7 @@ def quarantine_profile_lines(
 
 
 def restore_replaced_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapping[str, Any]) -> AgentMemory:
-    """Let stand again what a proposal replaced, with whoever answered for it then: an undo vouches for nothing."""
+    """Restore the text that a proposal replaced, with its previous approvals; the undo itself approves nothing."""
     with acting_as(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor) as row:
             before = row.body
@@ -114,7 +117,7 @@ def restore_replaced_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapp
 
 
 def restore_replaced_block(block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, Any]) -> MemoryBlock:
-    """The same for a block."""
+    """Restore the block that a proposal replaced, with its previous approvals."""
     with acting_as(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor) as row:
             before = row.body
@@ -125,7 +128,7 @@ def restore_replaced_block(block: MemoryBlock, *, actor: Actor, replaced: Mappin
 
 
 def _remove_lines(row: AgentMemory | MemoryBlock, lines: Collection[str]) -> None:
-    # Whoever takes a line out does not vouch for the rest.
+    # A person who removes a line does not vouch for the other lines.
     row.body = merge_lines(row.body, (), lines)
     row.approved_body = merge_lines(row.approved_body, (), lines)
 

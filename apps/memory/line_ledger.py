@@ -1,7 +1,7 @@
-"""The ledger beside memory and blocks: whose words each line is, in the commit of the act that wrote the text (Z-25).
+"""The ledger of memory lines: the source of each line, written in the transaction of the act that writes the text (Z-25).
 
-A line keeps its origin wherever it is put: what an agent writes that stood anywhere among its lines as somebody else's words
-is theirs again, however long ago it was taken out. A person who writes or approves a text answers for its lines.
+A line keeps its source when it moves. If an agent writes a line that once came from another source, that source is recorded
+again, however long ago the line was removed. A person who writes or approves a text vouches for its lines.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,10 +36,10 @@ def update_line_ledger(
     evidence: Mapping[str, Any] | None = None,
     instead: Mapping[str, str] | None = None,
 ) -> None:
-    """Bring the ledger of a text up to what stands there now.
+    """Update the ledger to match the current text.
 
-    `held_lines` are lines that repeat somebody, `before` is the text before, and `instead` says which line its writer put
-    in the place of which.
+    `before` is the previous text, `held_lines` are lines that repeat somebody's words, and `instead` maps a line to the line it
+    replaces.
     """
     with acting_as(actor):
         diff, standing = diff_lines(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
@@ -63,19 +63,19 @@ def update_line_ledger(
 
 
 def foreign_lines(row: RememberedText, wanted: str, actor: Actor) -> list[str]:
-    """Of a text's lines those that stood among the agent's as somebody else's words, in whatever place."""
+    """Return the new lines of a text that were once in this agent's memory as the words of another source."""
     hashes = [line_sha256(line) for line in distinct_lines(wanted) - distinct_lines(row.body)]
     found = MemoryLine.objects.filter(tenant_id=actor.tenant_id, agent_id=row.agent_id, sha256__in=hashes)
     return list(found.filter(taint__in=FOREIGN_TAINTS).values_list("text", flat=True).distinct().order_by("text"))
 
 
 def ledger_of(row: RememberedText) -> QuerySet[MemoryLine]:
-    """Every line that stands or stood in a text."""
+    """Return every line that is or once was in a text."""
     return MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text_key(row))
 
 
 def standing_lines(row: RememberedText) -> QuerySet[MemoryLine]:
-    """The ledger of what stands in a text, oldest first."""
+    """Return the lines that are currently in a text, oldest first."""
     return ledger_of(row).filter(status=LineStatus.ACTIVE).order_by("id")
 
 
@@ -86,7 +86,7 @@ def _text_key(row: RememberedText) -> dict[str, int]:
 def _new_line_taints(
     row: RememberedText, came: Iterable[str], actor: Actor, repeated_taints: Mapping[str, str], words_of: Taint | None
 ) -> dict[str, Taint]:
-    """Whose words new lines are: a person's, where one answers for them; else what is known of them from before."""
+    """Return the source of each new line: the person who vouches for the line, or else its known earlier source."""
     by_hash = {line_sha256(line): line for line in came}
     earlier: dict[str, list[Taint]] = {line: [] for line in by_hash.values()}
     lines = MemoryLine.objects.filter(tenant_id=row.tenant_id, agent_id=row.agent_id, sha256__in=list(by_hash))
@@ -120,7 +120,7 @@ def _new_line(row: RememberedText, text: str, taint: Taint, actor: Actor, source
 def end_lines(
     gone: Iterable[LedgerLine], followed_by: Mapping[str, LedgerLine | None], version: int
 ) -> list[LedgerLine]:
-    """Lines that went with a version, each with the one that came in its place; `END_FIELDS` is what of them to save."""
+    """Mark lines that a version removed as ended, each with the line that replaced it. `END_FIELDS` are the columns to save."""
     ended = list(gone)
     for line in ended:
         line.superseded_by = followed_by.get(line.sha256)
@@ -130,7 +130,7 @@ def end_lines(
 
 
 def _update_line_taints(row: RememberedText, stays: Iterable[MemoryLine], actor: Actor, words_of: Taint | None) -> None:
-    """Lines that a person answers for from now on, or that a person brings back as somebody else's."""
+    """Update the source of remaining lines that a person now vouches for, or restores as another source's words."""
     if not actor.is_person:
         return
     passed = distinct_lines(row.approved_body)
@@ -145,7 +145,7 @@ def _update_line_taints(row: RememberedText, stays: Iterable[MemoryLine], actor:
 
 
 def apply_line_dates(stays: Iterable[LedgerLine], stored_dates: Mapping[str, Any], version: int) -> list[LedgerLine]:
-    """Of the lines that stand those whose dates are others now; `DATE_FIELDS` is what of them to save."""
+    """Apply the stored dates to active lines, and return the lines that changed. `DATE_FIELDS` are the columns to save."""
     changed = []
     for line in stays:
         dates = LineDates.of(stored_dates.get(line.sha256, {}))
@@ -156,5 +156,5 @@ def apply_line_dates(stays: Iterable[LedgerLine], stored_dates: Mapping[str, Any
 
 
 def _current_taint(line: MemoryLine, row: RememberedText) -> str:
-    """An approval that was taken back leaves a line to whoever the whole text is of."""
+    """Return the source of a line whose approval was withdrawn, which is the source of the whole text."""
     return row.taint if line.taint == Taint.OPERATOR else line.taint

@@ -1,4 +1,4 @@
-"""Lines that several conversations of a day show, brought before a person: none of them is remembered by itself (R119, Z-19)."""
+"""Proposals of lines that several of a day's conversations support. No line is saved without a person's approval (R119, Z-19)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from apps.prompt.memory_lines.line_diff import distinct_lines, strip_line
 from apps.prompt.memory_lines.write_holds import HeldLine
 from apps.prompt.text_reuse.derived_lines import RepeatedSource
 
-# A person who has not read so many lines reads no more of them.
+# The number of pending lines in one proposal beyond which people would stop reading.
 LINES_WAITING: Final = 30
-# Behind a list, a line without it would be read as the end of the last item.
+# Put in front of a new line if the memory has list items; without it, the line would continue the last item.
 _BULLET: Final = "- "
 
 
 @dataclass(frozen=True, slots=True)
 class LineProposalResult:
-    """The proposal that brings lines before a person, if there is one, and what became of each line, in a sentence."""
+    """The open proposal, if there is one, and a sentence about each line."""
 
     proposal_id: int | None
     said: tuple[str, ...]
@@ -32,7 +32,7 @@ class LineProposalResult:
 def propose_new_lines(
     agent_id: int, lines: Sequence[str], *, actor: Actor, evidence: Mapping[str, Any]
 ) -> LineProposalResult:
-    """Propose what is not remembered, does not wait and was not turned down; taken as a customer's words, whoever put them so."""
+    """Propose lines that are not saved, pending or rejected yet. Their source is the customer, whoever worded them."""
     with acting_as(actor):
         memory = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).first()
         memory = memory or create_memory(agent_id, actor=actor, body="")
@@ -61,14 +61,14 @@ def propose_new_lines(
 
 
 def _without_bullets(lines: Iterable[str]) -> frozenset[str]:
-    """Lines by what they say, whether they stand in a list or not."""
+    """Return the lines without list bullets, for comparison."""
     return frozenset(strip_line(line).removeprefix(_BULLET) for line in lines)
 
 
 def _refusal_reason(
     line: str, stands: frozenset[str], waits: frozenset[str] | set[str], refused: frozenset[str], *, is_full: bool
 ) -> str:
-    """Why a line is not brought; empty where it is."""
+    """Return why a line is not proposed, or an empty text if it is."""
     if line in stands:
         return "is remembered already."
     if line in waits:

@@ -1,7 +1,7 @@
 """Models of memory: agent memory, memory blocks and distilled tiers (slot 4), customer profiles (slot 5), and their lines.
 
-A line row keeps the source of one line of text, its first day, and its later state. Distilled tiers are short (recent days), mid
-(weeks) and long (lasting facts).
+A line's row keeps the source of one line of text, its first day, and its later state. Distilled tiers are short (recent days),
+mid (weeks) and long (lasting facts).
 """
 
 from typing import ClassVar, Final
@@ -26,13 +26,16 @@ from apps.memory.rules import (
 
 
 class AbstractLedgerLine(models.Model):
-    """One line for as long as it stood. The text is the truth; this says where each line of it comes from."""
+    """One line of a text, from the version that added it to the version that removed it.
+
+    The text is authoritative; this row records the line's source.
+    """
 
     class Status(models.TextChoices):
-        """What became of the line."""
+        """The state of the line."""
 
-        ACTIVE = "active", "Stands"
-        SUPERSEDED = "superseded", "Another line came in its place"
+        ACTIVE = "active", "Active"
+        SUPERSEDED = "superseded", "Replaced by another line"
         REMOVED = "removed", "Taken out"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
@@ -40,13 +43,15 @@ class AbstractLedgerLine(models.Model):
     text = models.TextField()
     author = models.CharField(max_length=200)
     taint = models.CharField(max_length=20, choices=Taint.choices)
-    # As the record of the change names it: by its id alone.
+    # Not a foreign key: change records also store only the id.
     source_conversation_id = models.BigIntegerField(null=True)
-    first_version = models.PositiveIntegerField(help_text="The version of the text with which the line came.")
-    last_version = models.PositiveIntegerField(help_text="The version that changed anything of it last.")
+    first_version = models.PositiveIntegerField(help_text="The version of the text that added the line.")
+    last_version = models.PositiveIntegerField(help_text="The version that last changed the line.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
-    valid_until = models.DateTimeField(null=True, help_text="No session that opens then or later carries it.")
-    review_after = models.DateTimeField(null=True, help_text="People look at it from then on.")
+    valid_until = models.DateTimeField(
+        null=True, help_text="Expiry: no session that opens then or later carries the line."
+    )
+    review_after = models.DateTimeField(null=True, help_text="Review date: the line is due for review from then on.")
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -60,7 +65,7 @@ class AbstractLedgerLine(models.Model):
 
 
 class MemoryLine(AbstractLedgerLine):
-    """A line of an agent's memory or of a block."""
+    """A line of an agent's memory or of a memory block."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
@@ -93,15 +98,15 @@ class MemoryLine(AbstractLedgerLine):
 
     @property
     def where(self) -> str:
-        """The text it is of, by name."""
+        """Return the name of the text that the line belongs to."""
         return self.block.label if self.block is not None else "Memory"
 
 
 class ProfileLine(AbstractLedgerLine):
-    """A line of what is noted of one customer."""
+    """A line of one customer's profile."""
 
     class Field(models.TextChoices):
-        """Which of the two texts it is of."""
+        """The two texts of a profile."""
 
         PREFERENCES = "preferences"
         NOTES = "notes"
@@ -130,19 +135,19 @@ PERMANENT_PREFIX: Final = "- ! "
 
 
 class MemoryTier(Governed):
-    """One distilled tier of an agent's memory (R168, R170-R172). No customer's words go into it; see docs/learning.md."""
+    """One distilled tier of an agent's memory (R168, R170-R172). It contains no customers' words; see docs/learning.md."""
 
     class Tier(models.TextChoices):
-        """How far it looks back."""
+        """The period that a tier covers."""
 
         SHORT = "short", "Short: the recent days"
         MID = "mid", "Mid: what lasts for weeks"
         LONG = "long", "Long: what lasts"
 
     class Status(models.TextChoices):
-        """What is held is in no prompt."""
+        """The state of a tier. Prompts do not include a pending tier."""
 
-        ACTIVE = "active", "Stands"
+        ACTIVE = "active", "Active"
         PENDING = "pending", "Waits for a person"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -151,9 +156,9 @@ class MemoryTier(Governed):
         "text",
         blank=True,
         validators=[validate_storable_text, MaxLengthValidator(TIER_CHARACTERS)],
-        help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
+        help_text="One fact per line, starting with a hyphen. A line that starts with “- !” stays permanently, word for word.",
     )
-    facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with what it rests on.")
+    facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with its evidence.")
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     updated_by = models.CharField(max_length=200, default=DISTILLER, editable=False)
 
@@ -176,7 +181,7 @@ class MemoryTier(Governed):
 
     @property
     def told(self) -> str:
-        """The text as prompts carry it, without the marks of what is permanent."""
+        """The text as prompts render it, without the marks of permanent facts."""
         return "\n".join(
             f"- {line[len(PERMANENT_PREFIX) :]}" if line.startswith(PERMANENT_PREFIX) else line
             for line in self.body.split("\n")
@@ -184,16 +189,16 @@ class MemoryTier(Governed):
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
+        """Whether a person wrote or approved the current text. Prompts fence unapproved text as data (Z-22)."""
         return self.taint == Taint.OPERATOR
 
     @transition(field=status, source=Status.ACTIVE, target=Status.PENDING)
     def hold(self) -> None:
-        """It is in no prompt until a person has looked at it."""
+        """Hold the tier for review. Prompts do not include it until a person approves it."""
 
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def let_stand(self) -> None:
-        """From the next session on prompts carry it."""
+        """Activate the tier. Prompts include it from the next session on."""
 
 
 __all__ = [
@@ -208,7 +213,7 @@ __all__ = [
 ]
 
 AGENT = "agent"
-# What stands in a memory or a block, until when, and who answers for it.
+# The fields that memories and blocks share: the text, the dates of its lines, and its author.
 REMEMBERED_FIELDS = ("body", "approved_body", "line_dates", "updated_by", "taint")
 
 
@@ -219,7 +224,7 @@ def _prose_field(characters: int, help_text: str) -> "models.TextField[str, str]
 
 
 class AgentMemory(Governed):
-    """Slow facts an agent has learned about how the tenant works; it writes them itself (R078-R081)."""
+    """Lasting facts about how the tenant works. The agent learns them and writes them itself (R078-R081)."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     body = _prose_field(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
@@ -236,7 +241,7 @@ class AgentMemory(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "agent"],
                 name="agent_has_one_memory",
-                violation_error_message="This agent has a memory already; amend that one.",
+                violation_error_message="This agent has a memory already. Change that one.",
             ),
         ]
 
@@ -245,12 +250,12 @@ class AgentMemory(Governed):
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
+        """Whether a person wrote or approved the current text. Prompts fence unapproved text as data (Z-22)."""
         return self.taint == Taint.OPERATOR
 
 
 class MemoryBlock(Governed):
-    """A labelled piece of what an agent knows: made by people, kept up to date by the agent unless read-only (R159, Z-1)."""
+    """A labelled part of an agent's memory. People create it, and the agent updates it unless it is read-only (R159, Z-1)."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     label = models.CharField(
@@ -277,7 +282,7 @@ class MemoryBlock(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["label", "id"]
         constraints: ClassVar = [
-            # Case and what stands between words make no other label: neither a model nor a reviewer tells such two apart.
+            # Labels that differ only in case or separators count as equal, because models and reviewers could confuse them.
             models.UniqueConstraint(
                 models.F("tenant"),
                 models.F("agent"),
@@ -289,7 +294,7 @@ class MemoryBlock(Governed):
                     function="regexp_replace",
                 ),
                 name="agent_has_one_block_per_label",
-                violation_error_message="This agent has a block of that label already, in some spelling; change that one.",
+                violation_error_message="This agent has a block with this label already, in some spelling. Change that one.",
             ),
             models.CheckConstraint(
                 condition=models.Q(label__regex=LABEL_PATTERN),
@@ -303,12 +308,12 @@ class MemoryBlock(Governed):
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote or approved what stands there; other words are fenced in the prompt (Z-22)."""
+        """Whether a person wrote or approved the current text. Prompts fence unapproved text as data (Z-22)."""
         return self.taint == Taint.OPERATOR
 
 
 class CustomerProfile(Governed):
-    """What the tenant's agents know of one end user, shared among them (R084, R085)."""
+    """What the tenant's agents know about one customer, shared among them (R084, R085)."""
 
     end_user_key = models.CharField(
         max_length=200,
@@ -334,7 +339,7 @@ class CustomerProfile(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "end_user_key"],
                 name="customer_has_one_profile",
-                violation_error_message="There is a profile for this end user already; amend that one.",
+                violation_error_message="There is a profile for this customer already. Change that one.",
             ),
         ]
         indexes: ClassVar = [models.Index(fields=["tenant", "-last_seen_at", "-id"], name="customer_seen_lately")]
@@ -344,5 +349,5 @@ class CustomerProfile(Governed):
 
     @property
     def noted(self) -> str:
-        """All that stands there, line by line: preferences, then notes."""
+        """All lines of the profile: the preferences, then the notes."""
         return f"{self.preferences}\n{self.notes}"

@@ -1,6 +1,7 @@
-"""The ledger beside what is noted of a customer: whose words each line is, in the commit of the act that wrote it (R087).
+"""The ledger of profile lines: the source of each line, written in the transaction of the act that writes the text (R087).
 
-What an agent notes is the customer's, whatever it makes of it. A person who writes one of the two texts answers for its lines.
+The source of an agent's note is the customer, however the agent words it. A person who writes one of the two texts vouches for
+its lines.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,9 +26,9 @@ def update_profile_ledger(
     evidence: Mapping[str, Any] | None = None,
     instead: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
-    """Bring the ledger up to what stands there now; `before` is what stood there, text by text.
+    """Update the ledger to match the current texts.
 
-    `instead` says which line of a text its writer put in the place of which.
+    `before` holds the previous text of each field, and `instead` maps a line of a field to the line it replaces.
     """
     with acting_as(actor):
         changed = {
@@ -45,7 +46,7 @@ def update_profile_ledger(
 
 
 def sync_profile_line_dates(profile: CustomerProfile) -> None:
-    """Say in the ledger what was said of lines that stood already."""
+    """Copy the stored dates of a profile's lines into the ledger."""
     _save_line_dates(profile, _active_lines(profile))
 
 
@@ -58,7 +59,7 @@ def _active_lines(profile: CustomerProfile) -> list[ProfileLine]:
 
 
 def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
-    """Every line that stands or stood in what is noted of a customer, the latest first."""
+    """Return every line that is or once was in a customer's profile, newest first."""
     return ProfileLine.objects.filter(tenant_id=profile.tenant_id, profile_id=profile.pk)
 
 
@@ -72,7 +73,7 @@ def _update_text_lines(
     words_of: Taint | None,
     evidence: Mapping[str, Any] | None,
 ) -> list[ProfileLine]:
-    """The lines that stand once one of the texts is written."""
+    """Record a change of one field in the ledger, and return the profile's active lines after it."""
     others = [line for line in stands if line.field != field]
     standing = {line.sha256: line for line in stands if line.field == field}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER

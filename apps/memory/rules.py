@@ -1,4 +1,4 @@
-"""Limits and keys of what is remembered; pure."""
+"""Limits and keys of memory. Pure functions."""
 
 import re
 
@@ -13,12 +13,12 @@ LABEL_RULE = "A label is one or more words of letters and digits, such as Busine
 
 
 def label_key(label: str) -> str:
-    """What tells a label from others; case and what stands between words do not."""
+    """Return the key for comparing labels, which ignores case and separators."""
     return re.sub("[ _-]", "", label).lower()
 
 
 def add_fact(before: str, fact: str) -> str:
-    """A profile text with one fact more; a fact that stands there already is not said twice."""
+    """Return a profile text with one more fact, or unchanged if it already contains the fact."""
     known = [line.strip() for line in before.splitlines()]
     new = [line.strip() for line in fact.splitlines() if line.strip() and line.strip() not in known]
     return "\n".join([*(line for line in known if line), *new])

@@ -1,4 +1,4 @@
-"""Acts on distilled tiers: the house rewrites them by the clock, people correct them and decide on what is held (R174)."""
+"""Actions on distilled tiers. The system rewrites tiers on schedule; people correct them and decide on pending ones (R174)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,13 +23,13 @@ def store_tier(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> MemoryTier:
-    """Let a distilled text take a tier's place. Held, it is in no prompt until a person lets it stand."""
+    """Store a distilled text as a tier. If `is_held`, prompts do not include it until a person approves it."""
     with acting_as(actor):
         with governed(Act.TIER_DISTIL, row, actor=actor, read_at=read_at, evidence=evidence) as tier:
             tier.body, tier.facts = body, list(facts)
             tier.updated_by, tier.taint = DISTILLER, Taint.AGENT
         if is_held and row.status == MemoryTier.Status.ACTIVE:
-            # Born standing and held in one commit: the database lets a row be born in one state alone.
+            # Create and hold the row in one commit, because the database allows a new row to have only the initial state.
             with governed(Act.TIER_DISTIL, row, actor=actor) as tier:
                 tier.hold()
     return row
@@ -38,7 +38,7 @@ def store_tier(
 def amend_tier(
     row: MemoryTier, *, actor: Actor, body: str, facts: Facts, read_at: int | None = None, reason: str = ""
 ) -> MemoryTier:
-    """Correct a tier by hand. The next rewrite starts from this text; what is marked permanent it leaves alone."""
+    """Correct a tier by hand. The next distillation starts from this text and keeps lines that are marked as permanent."""
     with governed(Act.TIER_AMEND, row, actor=actor, read_at=read_at, reason=reason) as tier:
         if body != tier.body:
             tier.body, tier.facts = body, list(facts)
@@ -47,7 +47,7 @@ def amend_tier(
 
 
 def approve_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, reason: str = "") -> MemoryTier:
-    """Vouch for what was distilled, as it stands. The next session of every customer carries it as prose (Z-22)."""
+    """Approve the current text of a tier. From the next session on, prompts for every customer render it as prose (Z-22)."""
     with governed(Act.TIER_APPROVE, row, actor=actor, read_at=read_at, reason=reason) as tier:
         if tier.status == MemoryTier.Status.PENDING:
             tier.let_stand()
@@ -56,7 +56,7 @@ def approve_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, r
 
 
 def clear_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
-    """Take a tier away, held or not; the next run begins it anew. What it said stays in the change records."""
+    """Delete a pending or active tier; the next run creates it again. Its text stays in the change records."""
     governed_remove(Act.TIER_CLEAR, row, actor=actor, read_at=read_at, reason=reason)
 
 

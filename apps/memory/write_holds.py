@@ -1,24 +1,24 @@
-"""Writes of agents to memory: the part that takes effect at once, and the part that waits for a person (Z-19, Z-22).
+"""Agents' writes to memory: the part that is saved at once, and the part that is held for a person's approval (Z-19, Z-22).
 
-Memory is read in conversations with every customer. A customer who gets an agent to note their words would write into the prompts
-of all others, so these words wait. The tenant's setting `memory_review` decides how much waits:
+Memory is part of the prompts for all customers. A customer who persuades an agent to save their words would therefore write into
+the prompts of all other customers, so such words are held. The tenant's setting `memory_review` decides how much is held:
 
 - `off`: nothing. The row's taint records whose words were saved.
 - `tainted`: each new line that repeats a customer or a tool, and the removal of each line that a person approved. Other lines are
   saved at once.
 - `all`: the whole new text.
 
-A write passes through here in two steps. `split_memory_write` divides it before the row is saved, and `hold_for_review` puts the
-waiting part into a proposal after that. A row has one open proposal of each kind: later lines join those that wait already, and a
-line that a person rejected is not asked about again. Writes of people are never divided. Notes about one customer wait as one
-change of the profile (`propose_profile`).
+A write is processed in two steps. `split_memory_write` divides it before the row is saved, and `hold_for_review` then puts the
+held part into a proposal. A row has one open proposal of each kind: later lines are added to its pending lines, and a line that a
+person rejected is not proposed again. People's writes are never divided. Notes about one customer are held as a single change of
+the profile (`propose_profile`).
 
-Approval runs apps/review/appliers/memory.py: the waiting lines join the row's text as it reads by then, and lines that were to go
-are removed. Until then no session carries what waits. An example under `tainted`, with a body of "Open 9-17":
+Approval runs apps/review/appliers/memory.py. It adds the pending lines to the row's current text, and removes the lines whose
+removal was proposed. Until the approval, no prompt includes pending lines. An example under `tainted`, with the body "Open 9-17":
 
-    the agent writes      "Open 9-17", "Parcels take two days", "Refund me twice" (a customer's words)
-    saved at once         "Open 9-17", "Parcels take two days"
-    waits as a proposal   "Refund me twice"
+    the agent writes     "Open 9-17", "Parcels take two days", "Refund me twice" (a customer's words)
+    saved at once        "Open 9-17", "Parcels take two days"
+    held in a proposal   "Refund me twice"
 """
 
 from collections.abc import Iterable, Mapping
@@ -49,7 +49,7 @@ from apps.tenants.tenant_clock import zone_of
 
 ProposalKind = Proposal.Kind
 
-# The proposals whose lines a customer may try to bring in once more.
+# The number of proposals whose lines are compared, so that a customer cannot bring in an undecided or rejected line again.
 PROPOSALS_COMPARED = 50
 _LINE_KINDS = {AgentMemory: ProposalKind.MEMORY_LINES, MemoryBlock: ProposalKind.BLOCK_LINES}
 _BODY_KINDS = {AgentMemory: ProposalKind.MEMORY_BODY, MemoryBlock: ProposalKind.BLOCK_BODY}
@@ -59,26 +59,26 @@ _PROPOSE_ACTS = {AgentMemory: Act.MEMORY_PROPOSE, MemoryBlock: Act.BLOCK_PROPOSE
 
 @dataclass(frozen=True, slots=True)
 class MemoryReviewSplit:
-    """One write, divided into the text that is saved at once and the part that waits for a person."""
+    """One write, divided into the text that is saved at once and the part that is held for a person."""
 
     text: str
     taint: Taint
-    # The lines that wait, and the approved lines whose removal waits.
+    # The lines that are held, and the approved lines whose removal is held.
     lines: tuple[HeldLine, ...] = ()
     drops: tuple[str, ...] = ()
-    # The whole text that waits in place of single lines.
+    # The whole new text, if it is held instead of single lines.
     whole: str | None = None
-    # The lines that repeat somebody and were saved all the same, because the tenant reviews nothing.
+    # The lines that repeat somebody's words but were saved at once, because the tenant reviews nothing.
     said: tuple[HeldLine, ...] = ()
 
 
 def split_memory_write(
     row: RememberedText, wanted: str, *, actor: Actor, heard: ReceivedTexts | None
 ) -> MemoryReviewSplit:
-    """Divide a new body by the tenant's review setting. What people write is saved whole."""
+    """Divide a new body according to the tenant's review setting. People's writes are saved whole."""
     if actor.role is not Role.AGENT:
         return MemoryReviewSplit(text=wanted, taint=Taint.OPERATOR if actor.is_person else Taint.AGENT)
-    # A text that is too long does not wait either: nobody could approve it.
+    # A text that is too long must not be held either, because nobody could approve it.
     if advice := too_long_advice(wanted, _MAX_CHARACTERS[type(row)]):
         raise Invalid(f"There is no room for it. {advice}", {"body": [advice]})
     received = with_refused_lines(row, require_received_texts(heard), actor, wanted)
@@ -102,9 +102,9 @@ def hold_for_review(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> Proposal | None:
-    """Propose the part of a write that waits, together with what waits already; None if nothing waits.
+    """Propose the held part of a write, merged with the lines that are already pending; None if nothing is held.
 
-    `dates` holds the days until when the writer says that lines hold.
+    `dates` holds the dates that the writer gives to lines.
     """
     if share.whole is not None:
         new_lines = distinct_lines(share.whole) - distinct_lines(row.body)
@@ -132,7 +132,7 @@ def propose_lines(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates],
 ) -> Proposal:
-    """Propose lines anew that were part of the row and are taken out of it, with the dates that they had."""
+    """Propose lines that are being taken out of the row, with the dates that they had."""
     kind = _LINE_KINDS[type(row)]
     waiting, _ = waiting_and_refused(row, kind, actor)
     content = _merge_waiting_lines(waiting, lines, (), dates, actor)
@@ -140,7 +140,7 @@ def propose_lines(
 
 
 def review_notice(row: RememberedText, sent: str, actor: Actor) -> str:
-    """The sentences that tell an agent which parts of its write were not saved; empty if all were."""
+    """Return a notice that tells an agent which parts of its write were not saved; empty if everything was saved."""
     with acting_as(actor):
         _, refused_lines = waiting_and_refused(row, _LINE_KINDS[type(row)], actor)
         _, refused_bodies = waiting_and_refused(row, _BODY_KINDS[type(row)], actor)
@@ -148,7 +148,10 @@ def review_notice(row: RememberedText, sent: str, actor: Actor) -> str:
 
 
 def require_received_texts(heard: ReceivedTexts | None) -> ReceivedTexts:
-    """The texts that the agent received. A surface that passes none is refused, because nothing could be compared."""
+    """Return the texts that the agent received.
+
+    Raises `MissingReceivedTexts` if the caller passed none, since lines must be compared with them.
+    """
     if heard is None:
         raise MissingReceivedTexts(
             "Nobody said what this agent heard, so nothing tells its words from a customer's. Nothing was saved."
@@ -157,20 +160,21 @@ def require_received_texts(heard: ReceivedTexts | None) -> ReceivedTexts:
 
 
 def memory_review_of(actor: Actor) -> MemoryReview:
-    """The tenant's setting for writes of agents to memory."""
+    """Return the tenant's review setting for agents' writes to memory."""
     return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
 
 
 def with_refused_lines(
     row: RememberedText | CustomerProfile, heard: ReceivedTexts, actor: Actor, wanted: str = ""
 ) -> ReceivedTexts:
-    """The received texts, with earlier lines as words of a customer: those that wait or were rejected, and the row's foreign ones.
+    """Return the received texts, extended by lines that count as customers' words.
 
-    Otherwise a line could be brought in again once the conversation that it came from has ended.
+    These are pending and rejected lines, and the row's lines from other sources. Otherwise a line could be brought in again after
+    the conversation that it came from has ended.
     """
     unapplied = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
     of_lines = unapplied.filter(kind__in=_LINE_KINDS.values())
-    # One more than are compared, to know whether there are more.
+    # Read one more than is compared, to detect whether there are more.
     contents = list(of_lines.values_list("content", flat=True)[: PROPOSALS_COMPARED + 1])
     all_compared = len(contents) <= PROPOSALS_COMPARED
     earlier_lines = [line for content in contents for line in content.get("lines", [])]
@@ -189,7 +193,7 @@ def propose_profile(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> Proposal:
-    """Propose an agent's notes about a customer, with the dates of their lines."""
+    """Propose an agent's notes about a customer, with the dates of the lines."""
     live = {name: getattr(profile, name) for name in values}
     lines = [line for text in values.values() for line in distinct_lines(text)]
     change = ProposedChange(
@@ -207,14 +211,14 @@ def propose_profile(
 
 
 def profile_sha256(profile: CustomerProfile) -> str:
-    """The hash of the profile's text, which binds a proposal to what it was read from."""
+    """Return the hash of the profile's text. It binds a proposal to the text that the proposer read."""
     return content_sha256(profile.preferences, profile.notes)
 
 
 def waiting_and_refused(
     row: RememberedText, kind: ProposalKind, actor: Actor
 ) -> tuple[Proposal | None, frozenset[str]]:
-    """The open proposal of this kind, if there is one, and the lines that a person has said no to."""
+    """Return the open proposal of this kind, if there is one, and the lines that a person rejected or quarantined."""
     proposals = Proposal.objects.visible_to(actor).about(row).filter(kind=kind)
     refused = proposals.filter(state__in=[Proposal.State.REJECTED, Proposal.State.QUARANTINED])
     contents = refused.values_list("content", flat=True)[:PROPOSALS_COMPARED]
@@ -229,7 +233,7 @@ def _merge_waiting_lines(
     dates: Mapping[str, LineDates] | None,
     actor: Actor,
 ) -> dict[str, Any]:
-    """The content of a line proposal: what waits already, then what joins it, each line once."""
+    """Return the content of a line proposal: the pending lines, then the new ones, each line once."""
     before = waiting.content if waiting else {}
     all_lines = list(dict.fromkeys([*before.get("lines", []), *lines]))
     all_drops = list(dict.fromkeys([*before.get("removed_lines", []), *drops]))
@@ -244,7 +248,7 @@ def _merge_waiting_lines(
 def _waiting_line_dates(
     before: Mapping[str, Any], lines: Iterable[str], dates: Mapping[str, LineDates] | None, actor: Actor
 ) -> dict[str, dict[str, str]]:
-    """The dates of lines that wait. A new date of a line replaces the date that it has in `before`."""
+    """Return the dates of the pending lines. A new date of a line overrides its date in `before`."""
     new_dates = {strip_line(line): found for line, found in (dates or {}).items()}
     all_dates = {**proposed_dates(before, actor), **new_dates}
     waiting_lines = map(strip_line, lines)
@@ -275,7 +279,10 @@ def _propose(
 
 
 def _joined_taint(row: RememberedText, wanted: str, quoted_lines: Iterable[HeldLine]) -> Taint:
-    """The taint of a new text: the agent's, joined with that of the lines it repeats and of the row's lines that it keeps."""
+    """Return the taint of a new text.
+
+    It joins the agent's taint with the taints of the lines that the text repeats and of the row's lines that it keeps.
+    """
     keeps_lines = bool(distinct_lines(row.body) & distinct_lines(wanted))
     kept_taints = [row.taint] if keeps_lines and row.taint != Taint.OPERATOR else []
     return Taint.joined(Taint.AGENT, *kept_taints, *(line.whose.value for line in quoted_lines))

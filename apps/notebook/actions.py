@@ -1,4 +1,4 @@
-"""Governed writes on notes: people and the agent write, finish and drop them; the system drops old scratch notes."""
+"""Actions on notes: people and agents write, finish and drop them; the system drops old scratch notes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,8 +29,8 @@ def write_note(
 ) -> Note:
     """Write a note for later. Sessions that open from now on may show it.
 
-    A note that an agent writes while it answers a customer belongs to that customer, whatever the agent asks for. `taint`
-    is the source of the text that an agent uses; without it, the text counts as a customer's.
+    A note that an agent writes while answering a customer is always about that customer. `taint` is the source of an agent's
+    text; if it is missing, the text counts as a customer's.
     """
     note = Note(tenant_id=actor.tenant_id, agent_id=agent_id, conversation_id=conversation_id, author=actor.label)
     with acting_as(actor), governed(Act.NOTE_WRITE, note, actor=actor) as row:
@@ -88,7 +88,7 @@ def _note_key(wanted: str, actor: Actor) -> str:
 def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
     """Return the source of a note's text.
 
-    Text of a customer or a program may not enter a note that every customer's turns show.
+    Raises NotPermitted if a customer's text would enter a note without a customer, which all customers' turns show.
     """
     if actor.is_person:
         return Taint.OPERATOR
@@ -101,7 +101,7 @@ def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
 
 
 def _refuse_other_customer(note: Note, actor: Actor) -> None:
-    """Refuse a write by an agent, while it answers a customer, to another note than theirs; PostgreSQL refuses it too."""
+    """Refuse an agent's write to a note of another customer than the one it answers. PostgreSQL refuses it too."""
     if actor.customer_key is not None and _note_key(note.end_user_key, actor) != note.end_user_key:
         raise NotPermitted("This note is not this customer's, so nothing said here changes it. Leave it as it is.")
 

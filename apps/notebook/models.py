@@ -1,4 +1,4 @@
-"""The note: a reminder, a task or scratch of one agent, open until it is done or dropped."""
+"""The note of an agent: a reminder, a task or a scratch note, open until it is done or dropped."""
 
 from typing import ClassVar, Self
 
@@ -18,7 +18,11 @@ class NoteQuerySet(GovernedQuerySet["Note"]):
     """Queryset filters for notes."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """An agent's own notes; in a turn, those without a customer and of the customer it answers, once proven (R006, R007)."""
+        """The notes that the actor may see (R006, R007).
+
+        An agent sees its own notes. In a turn, these are its notes without a customer, and if the customer is verified, the
+        notes about that customer.
+        """
         rows = super().visible_to(actor)
         if actor.role is not Role.AGENT:
             return rows
@@ -37,17 +41,17 @@ class NoteQuerySet(GovernedQuerySet["Note"]):
 
 
 class Note(Governed):
-    """A note that an agent keeps for later. With a customer, only turns for that customer show it (R177)."""
+    """A note that an agent keeps for later. A note about a customer is only shown in that customer's turns (R177)."""
 
     class Kind(models.TextChoices):
-        """A reminder is shown once its time has come, a task while it is open, a scratch note for some days."""
+        """The kind. A reminder is shown from its due time on, a task while it is open, a scratch note for some days."""
 
         REMINDER = REMINDER, "Reminder"
         TASK = TASK, "Task"
         SCRATCH = SCRATCH, "Scratch"
 
     class Status(models.TextChoices):
-        """Done and dropped are final; a matter that comes up again gets a new note."""
+        """The status. Done and dropped are final; if the matter comes up again, it gets a new note."""
 
         OPEN = "open"
         DONE = "done"
@@ -108,7 +112,7 @@ class Note(Governed):
         return self.text.partition("\n")[0][:80]
 
     def clean(self) -> None:
-        """Validate that a reminder has a due time, a scratch note has none, and the text has a few lines."""
+        """Validate that a reminder has a due time, a scratch note has none, and the text has only a few lines."""
         if found := note_flaws(self.kind, self.text, self.due_at):
             raise ValidationError(found)
 

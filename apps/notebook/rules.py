@@ -51,8 +51,7 @@ def note_flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
 def customer_key_for_note(wanted: str, served: str | None, *, is_proven: bool) -> str | NoteRefusal:
     """Return the customer of an agent's note: in a turn, the customer it answers; outside a turn, the one that it names.
 
-    A turn that a schedule began answers nobody and counts as proven; one with a customer who is not named does not
-    (R007).
+    A turn begun by a schedule answers nobody and counts as verified. A turn with an unnamed customer does not (R007).
     """
     if served is None:
         return wanted
@@ -67,7 +66,7 @@ def open_note_limit(end_user_key: str) -> int:
 
 
 def limit_refusal(open_ids: Sequence[int], end_user_key: str) -> str:
-    """Return the refusal of one more note, with what to do; empty while there is room. Ids come oldest first."""
+    """Return the refusal of one more note, with a remedy; empty if there is room. `open_ids` are sorted, oldest first."""
     limit = open_note_limit(end_user_key)
     if len(open_ids) < limit:
         return ""

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def drop_old_scratch(tenant_id: int, note_id: int, now: datetime) -> None:
-    """Drop one note, unless it was settled or changed meanwhile."""
+    """Drop one scratch note, unless it was finished, dropped or changed meanwhile."""
     actor = system_actor(tenant_id, "calendar")
     with acting_as(actor):
         old = (

@@ -1,4 +1,4 @@
-"""Celery tasks of the notebook: ids in, one call."""
+"""Celery tasks of the notebook. Each takes ids and makes one call."""
 
 from celery import shared_task
 from django.utils import timezone

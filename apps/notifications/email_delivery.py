@@ -1,7 +1,7 @@
-"""Sends one person an e-mail about pending items: find them, store the message, send it, record the outcome.
+"""Sends one person an e-mail about pending items: finds the items, stores the message, sends it and records the outcome.
 
-The row is stored before the message is sent, and updated afterwards. A worker that dies in between leaves a lease that ends;
-the message is then sent once more under the same Message-ID, by which mail readers recognise the copy.
+The row is stored before the message is sent, and updated afterwards. If a worker dies in between, its lease expires, and the
+message is sent again with the same Message-ID, by which mail clients recognise the copy.
 """
 
 import logging
@@ -46,7 +46,7 @@ from apps.webhooks.rules import retry_pause
 
 logger = logging.getLogger(__name__)
 
-# A person who is no member any more, or has no address, may become one again or get one.
+# The time until the next check of a person who is no longer a member or has no address, since either may change.
 NO_RECIPIENT_PAUSE: Final = timedelta(days=1)
 
 
@@ -60,7 +60,7 @@ class OutgoingEmail:
 
 
 def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
-    """Check once what is pending for a person, and send what is due. May run twice, and at the same time."""
+    """Check the items pending for a person, and send the message that is due. Safe to run twice or concurrently."""
     server: MailServer | None = settings.MAIL_SERVER
     system = system_actor(tenant_id, "notifications")
     held = claim_preferences(terms_id, actor=system) if server else None
@@ -73,7 +73,7 @@ def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
 
 
 def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> OutgoingEmail | None:
-    """Store and return the message that is due; if none is, release the lease until the next check."""
+    """Store and return the message that is due. If none is due, release the lease until the next check."""
     to, member = _recipient(held)
     if not to or member is None:
         release_preferences(held, now + NO_RECIPIENT_PAUSE, actor=actor)
@@ -101,7 +101,7 @@ def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> Out
 
 
 def send_email(server: MailServer, email: OutgoingEmail) -> SendFailure | None:
-    """Send the message while no transaction is open; the same row gives the same Message-ID."""
+    """Send the message, outside of a transaction. Each attempt of a row uses the same Message-ID."""
     own_page = f"{_console_url()}{reverse(f'admin:{PREFERENCES_PAGE}')}"
     message_id = email_message_id(email.notice)
     message = email.message
@@ -146,7 +146,7 @@ def _due_plan(
     waits: Mapping[NotificationKind, PendingItems],
     now: datetime,
 ) -> NotificationPlan | None:
-    """Return the message that is due. One that was begun comes first, outside quiet hours; its text is rendered again."""
+    """Return the message that is due. Outside quiet hours, an unfinished message comes first; its text is rendered again."""
     if notice is not None:
         soon = (DeliveryTiming.AT_ONCE, DeliveryTiming.DIGEST) if notice.is_digest else (DeliveryTiming.AT_ONCE,)
         return None if is_quiet(terms, now) else NotificationPlan(notice.is_digest, terms.kinds(*soon))
@@ -169,7 +169,7 @@ def _release_until_next(
 
 
 def _still_pending(held: PreferencesLease, waits: Mapping[NotificationKind, PendingItems]) -> dict[str, Sequence[int]]:
-    """Return the already notified ids that still wait, and all ids of kinds that are not read because they are off."""
+    """Return the notified ids that are still pending, and all ids of kinds that are off and therefore not read."""
     notified_ids: Mapping[str, Sequence[int]] = held.terms.notified_ids
     read = {kind.value: each for kind, each in waits.items()}
     return {name: read[name].still(ids) if name in read else ids for name, ids in notified_ids.items()}

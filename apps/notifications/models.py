@@ -76,7 +76,7 @@ class EmailNotification(models.Model):
     """One e-mail to a person. Its text is rendered from the items pending when it is sent, and is not stored."""
 
     class Status(models.TextChoices):
-        """Waiting to be sent, sent, given up, or skipped because all items were settled before."""
+        """The status: waiting to be sent, sent, given up, or skipped because all items were settled first."""
 
         WAITING = "waiting", "Waiting"
         SENT = "sent", "Sent"

@@ -17,7 +17,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import MissingActor, NotPermitted
 from apps.notifications.models import EmailNotification, NotificationPreferences
 
-# Longer than a mail server may keep a worker waiting, with the attempt and its record included.
+# Longer than an attempt can take, including the timeouts of the mail server and the record of the outcome.
 LEASE_SECONDS: Final = 180
 MEMBER_ROLES: Final = frozenset({Role.OPERATOR, Role.ADMIN})
 
@@ -38,7 +38,7 @@ def own_preferences(actor: Actor) -> NotificationPreferences:
 
 
 def set_preferences(*, actor: Actor, values: Mapping[str, object]) -> None:
-    """Save one's own preferences. Pending items not notified yet are checked at once, for a digest at its next hour."""
+    """Save the acting person's preferences, and make the next check due at once. A digest waits for its next hour."""
     if actor.role not in MEMBER_ROLES:
         raise NotPermitted(
             "Only members of the tenant get notifications. Platform staff can see pending items in the console."
@@ -65,7 +65,7 @@ def claim_preferences(terms_id: int, *, actor: Actor) -> PreferencesLease | None
 
 
 def waiting_notification(held: PreferencesLease) -> EmailNotification | None:
-    """Return the message that an earlier attempt left."""
+    """Return the unsent message of an earlier attempt, if there is one."""
     return EmailNotification.objects.filter(
         tenant_id=held.terms.tenant_id, preferences=held.terms, status=EmailNotification.Status.WAITING
     ).first()
@@ -79,7 +79,7 @@ def begin_notification(
     is_digest: bool,
     actor: Actor,
 ) -> EmailNotification:
-    """Store the message and the notified ids before it is sent."""
+    """Store a message and its notified ids, before the message is sent."""
     with acting_as(actor):
         _leased_rows(held).update(notified_ids=dict(notified_ids))
         if notice is None:

@@ -1,4 +1,4 @@
-"""Pending items as one person may see them: row ids, and since when the oldest waits."""
+"""The pending items that one person may see: their row ids, and since when the oldest has been pending."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class PendingItems:
         return frozenset(self.ids) - set(notified_ids)
 
     def still(self, notified_ids: Iterable[int]) -> list[int]:
-        """Return the notified items that still wait. Items below the cut may come up again, and stay notified."""
+        """Return the notified items that are still pending. Items beyond the read limit are kept, as they may be pending."""
         ids = frozenset(self.ids)
         lowest = min(self.ids) if self.is_cut else 0
         return sorted(each for each in notified_ids if each in ids or each < lowest)
@@ -50,7 +50,7 @@ class PendingItems:
 def find_pending_items(
     actor: Actor, kinds: Iterable[NotificationKind], now: datetime
 ) -> Mapping[NotificationKind, PendingItems]:
-    """Return the pending items of these kinds, one statement each, with the permissions of the notified person."""
+    """Return the pending items of these kinds, as visible to the notified person. Each kind takes one statement."""
     rows = _rows_by_kind(actor, now)
     return {kind: _read_pending(kind, *rows[kind], now) for kind in kinds}
 
@@ -60,7 +60,7 @@ def _rows_by_kind(actor: Actor, now: datetime) -> Mapping[NotificationKind, tupl
     stuck = Q()
     for which in stuck_turns(now).values():
         stuck |= which
-    # What members ask their own assistant is visible to them alone.
+    # Members' talks with their assistants are visible to the members alone, so their turns are left out.
     turns = Turn.objects.filter(stuck, tenant_id=actor.tenant_id, conversation__member_user_id=None)
     hooks = Webhook.objects.visible_to(actor).values("pk")
     return {

@@ -1,4 +1,4 @@
-"""Telling webhooks which reviews wait: found by a look, and noted as any delivery is, once for each webhook."""
+"""Queues webhook deliveries for waiting reviews: a sweep finds them, and each webhook gets one delivery for each review."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ def enqueue_reviews(tenant_id: int, webhook_id: int) -> None:
 
 
 def review_payload(tenant_id: int, proposal_id: int) -> tuple[str, JsonObject]:
-    """The agent's key, empty where it is the whole tenant's, and the proposal as it stands when it is told; none of the words."""
+    """Return the agent's key, empty for a tenant-wide proposal, and the proposal's current state without its text."""
     row = Proposal.objects.select_related("agent").get(tenant_id=tenant_id, pk=proposal_id)
     payload: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.state}
     return row.agent.key if row.agent else "", payload

@@ -27,14 +27,14 @@ class DeliveryTiming(StrEnum):
     DIGEST = "digest"
 
 
-# Kinds notified at once are checked this often, and after an e-mail not for a while, so that new items are collected in one.
+# Kinds that are notified at once are checked this often. After an e-mail checks pause, so that the next one collects items.
 CHECK_INTERVAL: Final = timedelta(minutes=1)
 MESSAGE_GAP: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class ZonedPreferences:
-    """What one person wants to be notified of, and when, by the clock of their zone. Hours are 0 to 23."""
+    """One person's preferences: which kinds to notify, and when, in their time zone. Hours are 0 to 23."""
 
     chosen: Mapping[NotificationKind, DeliveryTiming]
     digest_hour: int
@@ -55,7 +55,7 @@ class NotificationPlan:
 
 
 def quiet_hours_flaw(begins: int | None, ends: int | None, digest_hour: int) -> str:
-    """Return why these cannot be quiet hours; empty if they can, or if there are none."""
+    """Return the flaw of these quiet hours; empty if they are valid or none are set."""
     if begins is None and ends is None:
         return ""
     if begins is None or ends is None:

@@ -1,4 +1,4 @@
-"""Celery tasks of notifications: ids in, one call."""
+"""Celery tasks of notifications. Each takes ids and makes one call."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -10,7 +10,7 @@ from apps.tenants.due_work import due_work
 
 @shared_task
 def send_notice(tenant_id: int, terms_id: int) -> None:
-    """Send one person what is due."""
+    """Send one person the e-mail that is due."""
     notify_person(tenant_id, terms_id, now=timezone.now())
 
 
@@ -29,6 +29,6 @@ def note_reviews(tenant_id: int, webhook_id: int) -> None:
 
 @shared_task
 def sweep_review_webhooks() -> None:
-    """Check every webhook that was not sent a waiting review."""
+    """Queue waiting reviews for every webhook that lacks one."""
     for tenant_id, webhook_id in due_work("review_webhooks"):
         note_reviews.delay(tenant_id, webhook_id)

@@ -32,25 +32,25 @@ Family = type[GaugeMetricFamily] | type[CounterMetricFamily]
 TENANT: Final = "tenant"
 OLDEST_WAITING: Final = "waiting_oldest_seconds"
 DATABASE_UP: Final = "database_up"
-# Name: words, kind of series, and by which label.
+# Name, description, kind of series, and label.
 GAUGES: Final[Mapping[str, tuple[str, Family, str]]] = {
-    "waiting": ("Rows that wait for a worker and are due, by kind.", GaugeMetricFamily, "kind"),
-    OLDEST_WAITING: ("How long the oldest of them has been due.", GaugeMetricFamily, "kind"),
-    "deliveries": ("Deliveries to webhooks that wait, or were given up.", GaugeMetricFamily, "state"),
-    "notifications": ("E-mails to people that wait, or were given up.", GaugeMetricFamily, "state"),
-    "turns_running": ("Turns that are under way or wait to be tried again.", GaugeMetricFamily, "state"),
-    "review_open": ("What waits for a person.", GaugeMetricFamily, "kind"),
-    "circuit_breakers": ("Models at endpoints, by whether they are asked.", GaugeMetricFamily, "state"),
-    "periodic_tasks": ("Periodic tasks of the beat, by whether they run in time.", GaugeMetricFamily, "state"),
+    "waiting": ("Due rows that wait for a worker, by kind.", GaugeMetricFamily, "kind"),
+    OLDEST_WAITING: ("Seconds since the oldest of them became due.", GaugeMetricFamily, "kind"),
+    "deliveries": ("Webhook deliveries that wait or have failed, by state.", GaugeMetricFamily, "state"),
+    "notifications": ("Notification e-mails that wait or have failed, by state.", GaugeMetricFamily, "state"),
+    "turns_running": ("Turns that run or wait for a retry, by state.", GaugeMetricFamily, "state"),
+    "review_open": ("Open work that waits for a person, by kind.", GaugeMetricFamily, "kind"),
+    "circuit_breakers": ("Circuit breakers of models at endpoints, by state.", GaugeMetricFamily, "state"),
+    "periodic_tasks": ("Periodic tasks, by whether they run on time.", GaugeMetricFamily, "state"),
     "periodic_task_overdue_seconds": (
-        "For how long a periodic task of the beat has been due.",
+        "Seconds that a periodic task has been overdue.",
         GaugeMetricFamily,
         "task",
     ),
-    "spent_calls_total": ("Calls of models that were counted, turns and learning.", CounterMetricFamily, "purpose"),
-    "spent_tokens_total": ("Tokens of those calls, by class.", CounterMetricFamily, "class"),
+    "spent_calls_total": ("Model calls of turns and learning, by purpose.", CounterMetricFamily, "purpose"),
+    "spent_tokens_total": ("Tokens of those calls, by billing class.", CounterMetricFamily, "class"),
     "spent_micro_usd_total": (
-        "What they cost by the price table, in millionths of a US dollar.",
+        "Cost of those calls by the price table, in millionths of a US dollar.",
         CounterMetricFamily,
         "purpose",
     ),
@@ -59,7 +59,7 @@ GAUGES: Final[Mapping[str, tuple[str, Family, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class GaugeValue:
-    """One value, of a tenant or of none."""
+    """One value, of a tenant or of the whole installation."""
 
     name: str
     label: str
@@ -68,7 +68,7 @@ class GaugeValue:
 
 
 def read_gauges() -> list[GaugeValue]:
-    """Through the one function that may count across tenants; the alarms are nobody's."""
+    """Read the figures through the one function that may count across tenants. Alarms belong to no tenant."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, label, tenant_key, value FROM list_installation_gauges()")
         return [*(GaugeValue(*row) for row in cursor.fetchall()), *_beat_gauges()]
@@ -84,17 +84,20 @@ def _beat_gauges() -> Iterator[GaugeValue]:
 
 
 class InstallationCollector:
-    """What Prometheus reads of the whole installation. When the database is away, the process's own counts are needed most."""
+    """Collects the installation's figures for Prometheus.
+
+    If the database is unavailable, the process's own counters are still served.
+    """
 
     def collect(self) -> Iterator[Metric]:
-        """The figures, and whether they could be read."""
+        """Yield the figures, and whether they could be read."""
         try:
             found = read_gauges()
         except Error:
             found = None
         yield GaugeMetricFamily(
             f"{NAMESPACE}_{DATABASE_UP}",
-            "Whether the database could be asked for the figures below.",
+            "1 if the database could be read for the figures below, otherwise 0.",
             found is not None,
         )
         if found is not None:
@@ -102,7 +105,7 @@ class InstallationCollector:
 
 
 def metric_families(found: Sequence[GaugeValue], *, by_tenant: bool) -> Iterator[Metric]:
-    """The figures as series. Tenants are named only where the installation's setting says so."""
+    """Yield the figures as series. Tenants are named only if a setting of the installation allows it."""
     for name, (words, kind, label) in GAUGES.items():
         values: dict[tuple[str, ...], float] = defaultdict(float)
         for each in found:
@@ -115,14 +118,14 @@ def metric_families(found: Sequence[GaugeValue], *, by_tenant: bool) -> Iterator
         yield family
 
 
-# Loaded with the counts of every process.
+# Importing this module registers the request counters.
 REQUEST_COUNTERS: Final = (REQUESTS,)
 PATH: Final = "/metrics"
 
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """What this web process counts, and what the database says of the installation. Nothing, without the token that is set."""
+    """Serve the counters of this process and the figures of the installation, to holders of the configured token."""
     if not may_read_metrics(request.headers.get("Authorization", "")):
         return HttpResponseNotFound()
     body, content_type = render_exposition(request.headers.get("Accept", ""), InstallationCollector())
@@ -132,19 +135,19 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def may_read_metrics(authorization: str) -> bool:
-    """Whether this is the token of the setting; where none is set, there are no metrics."""
+    """Whether the header carries the configured token. Without a configured token there are no metrics."""
     scheme, _, token = authorization.partition(" ")
     wanted = settings.METRICS_TOKEN
     return bool(wanted) and scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), wanted.encode())
 
 
 class _MetricsHandler(BaseHTTPRequestHandler):
-    """One question to a process that serves nothing else."""
+    """Serves metrics from a process that has no other HTTP server."""
 
     server_version, sys_version = "Preceptor", ""
 
     def do_GET(self) -> None:  # the library's own name
-        """The metrics; where a token is set, for whoever has it."""
+        """Return the metrics to a holder of the token."""
         is_theirs = not settings.METRICS_TOKEN or may_read_metrics(self.headers.get("Authorization", ""))
         found = urlsplit(self.path).path == PATH and is_theirs
         body, content_type = render_exposition(self.headers.get("Accept", "")) if found else (b"", "text/plain")
@@ -155,11 +158,11 @@ class _MetricsHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's own name
-        """Asked every few seconds; that says nothing."""
+        """Log nothing, because Prometheus scrapes every few seconds."""
 
 
 def serve_metrics_endpoint() -> ThreadingHTTPServer | None:
-    """Answer at `METRICS_LISTEN` for as long as the process lives; nothing where it is empty. Where it is taken, that is said."""
+    """Serve metrics at `METRICS_LISTEN` while the process lives, or not at all if that is empty. A port in use is only logged."""
     host, _, port = settings.METRICS_LISTEN.rpartition(":")
     if not port:
         return None

@@ -1,7 +1,7 @@
-"""Whether this installation can serve: asked by whoever sends requests to a process, and by people at three in the morning.
+"""Readiness: whether this installation can serve requests, for load balancers and for people who look for a fault.
 
-The database is the truth, so without it, or with another one than this release's, nothing is served. The broker wakes workers and
-is missed by nobody's data: without it the answer is degraded, and ready. So it is where the beat's alarms do not ring.
+The installation is not ready if the database is down or its schema does not fit this release. If the broker is down or periodic
+tasks are overdue, the status is degraded but ready, since workers find their work in the database.
 """
 
 import time
@@ -23,40 +23,43 @@ from apps.runtime.health.beat_monitor import beat_entries
 from apps.runtime.streaming.reply_pubsub import broker_client
 
 HEALTHY: Final = "well"
-# Reading all walls takes the tenth of a second; they change with a release.
+# The check of row security takes a tenth of a second, and its result changes only with a release.
 DRIFT_CACHE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What is said of each part, `well` or what is not; and whether requests can be served all the same."""
+    """The state of each part, `well` or a description of the fault, and whether requests can be served."""
 
     parts: Mapping[str, str]
     is_ready: bool
 
     @property
     def status(self) -> str:
-        """In a word."""
+        """Return the status in one word."""
         if not self.is_ready:
             return "not ready"
         return "ready" if all(state == HEALTHY for state in self.parts.values()) else "degraded"
 
 
 class SecurityDriftCheck:
-    """What stands in the database beside what is declared, remembered for a while."""
+    """Compares the database's row security with what this release declares, and remembers the result for a while."""
 
     def __init__(self) -> None:
         self._said: tuple[float, str] | None = None
 
     def __call__(self) -> str:
-        """Well, or how much differs; `sync_policy --check` names it."""
+        """Return `well`, or the number of differences; `sync_policy --check` lists them."""
         if self._said is None or time.monotonic() - self._said[0] > DRIFT_CACHE_SECONDS:
             count = len(security_drift())
-            self._said = (time.monotonic(), f"{count} walls are not as declared" if count else HEALTHY)
+            self._said = (
+                time.monotonic(),
+                f"{count} policies, triggers or rights are not as declared" if count else HEALTHY,
+            )
         return self._said[1]
 
     def forget(self) -> None:
-        """Look again."""
+        """Forget the remembered result."""
         self._said = None
 
 
@@ -65,7 +68,7 @@ security_drift_check = SecurityDriftCheck()
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """200 where requests can be served, 503 where not, and what is so. It names parts and no tenant, address or secret."""
+    """Return 200 if requests can be served, otherwise 503, with the state of each part. It names no tenant, address or secret."""
     found = check_readiness()
     answer = JsonResponse({"status": found.status, "parts": found.parts}, status=200 if found.is_ready else 503)
     answer["Cache-Control"] = "no-store"
@@ -73,7 +76,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def check_readiness() -> Readiness:
-    """Every part, one after the other; what hangs on the database is not asked without it."""
+    """Check every part in turn. Parts that need the database are skipped without it."""
     needed = {"database": _check_with_database(check_database)}
     if needed["database"] == HEALTHY:
         needed |= {
@@ -86,26 +89,26 @@ def check_readiness() -> Readiness:
 
 
 def check_database() -> str:
-    """Well, where it answers."""
+    """Return `well` if the database answers."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return HEALTHY
 
 
 def check_migrations() -> str:
-    """Well, where every migration of this release was made. One of a later release is none of ours."""
+    """Return `well` if every migration of this release is applied. Migrations of later releases do not count."""
     missing = release_migrations() - MigrationRecorder(connection).applied_migrations().keys()
     return f"{len(missing)} migrations are missing" if missing else HEALTHY
 
 
 @cache
 def release_migrations() -> frozenset[tuple[str, str]]:
-    """Every migration that this process brought along."""
+    """Return every migration of this release."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
 def check_broker() -> str:
-    """Well, where it answers at once."""
+    """Return `well` if the broker answers at once."""
     try:
         with broker_client() as client:
             client.ping()
@@ -115,7 +118,7 @@ def check_broker() -> str:
 
 
 def check_beat() -> str:
-    """Well, where no alarm is overdue: neither the beat is away, nor every worker, nor the broker between them."""
+    """Return `well` if no periodic task is overdue, so that the beat, a worker and the broker between them all work."""
     now, alarms = timezone.now(), beat_entries()
     late = sum(alarm.is_late(now) for alarm in alarms)
     return f"{late} of {len(alarms)} alarms are overdue" if late else HEALTHY

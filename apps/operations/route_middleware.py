@@ -1,4 +1,4 @@
-"""By which route a request was answered, for the line and the count at its end."""
+"""Records the route of a request, for the log line and the counters at its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ GetResponse = Callable[[HttpRequest], Any]
 
 @sync_and_async_middleware
 def note_route(get_response: GetResponse) -> GetResponse:
-    """Written where the server's side finds it. A request that no server made has no such place."""
+    """Write the route into the ASGI scope, where the server code reads it. A request without an ASGI server has no scope."""
     if asyncio.iscoroutinefunction(get_response):
 
         async def answered(request: HttpRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""Resolves host names in a thread pool of its own, so that a silent name server delays only the requests that need it."""
+"""Resolves host names in a separate thread pool, so that an unresponsive name server delays only the requests that need it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-# At most this many names at once.
+# The number of names resolved at once.
 MOST_THREADS: Final = 64
 
 
 class DnsThreadPool:
-    """Threads that are used only for DNS lookups."""
+    """A thread pool used only for DNS lookups."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="names")
@@ -23,18 +23,18 @@ class DnsThreadPool:
     async def found(
         self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[tuple[socket.AddressFamily, int, str, int]]:
-        """Return family, protocol, address and port of each address of a name."""
+        """Resolve a name and return the family, protocol, address and port of each address."""
         ask = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
         found = await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         return [(of, protocol, str(address[0]), int(address[1])) for of, _, protocol, _, address in found]
 
     def close(self) -> None:
-        """Shut the pool down without waiting for lookups under way."""
+        """Shut the pool down without waiting for running lookups."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class DnsThreadPoolResolver(AbstractResolver):
-    """The thread pool behind the resolver interface of aiohttp's connectors."""
+    """The thread pool as a resolver for aiohttp's connectors."""
 
     def __init__(self) -> None:
         self._pool = DnsThreadPool()
@@ -56,5 +56,5 @@ class DnsThreadPoolResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Shut the pool down without waiting for lookups under way."""
+        """Shut the pool down without waiting for running lookups."""
         self._pool.close()

@@ -1,7 +1,7 @@
-"""HTTP over aiohttp to an address that a tenant entered: no socket to an internal address, no proxy, no redirect, no cookie.
+"""HTTP over aiohttp to an address that a tenant entered: no internal address, no proxy, no redirect, no cookie.
 
-`guarded_connector` is the guard. `GuardedTransport` puts it below clients that use httpx2: the model's SDK, and the client of
-tool servers. Both belong to the event loop in which they were first used, and are closed there.
+`guarded_connector` is the guard. `GuardedTransport` uses it below clients based on httpx2: the model's SDK and the client of tool
+servers. Both belong to the event loop in which they were first used, and must be closed in that loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from apps.outbound.ssrf import Networks
 
-# The first match counts: aiohttp's errors inherit from each other, so the narrow ones come before the wide ones.
+# The first match wins. aiohttp's errors inherit from each other, so narrow ones come before wide ones.
 _ERRORS: Final[tuple[tuple[type[BaseException], type[httpx2.TransportError]], ...]] = (
     (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
     (TimeoutError, httpx2.ReadTimeout),
@@ -40,7 +40,7 @@ def guarded_connector(
     keepalive_seconds: float = 15.0,
     resolver: DnsThreadPoolResolver | None = None,
 ) -> aiohttp.TCPConnector:
-    """Return a connector to public addresses and the `allowed` networks only, with up to `connections` at once; 0 is no limit."""
+    """Return a connector to public addresses and `allowed` networks only, with up to `connections` at once; 0 means no limit."""
     return aiohttp.TCPConnector(
         limit=connections,
         keepalive_timeout=keepalive_seconds,
@@ -71,7 +71,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request. The body is not read yet: the response streams it."""
+        """Send one request. The response streams the body, which is not read yet."""
         with _as_httpx2_errors():
             answer = await self._opened_session().request(
                 request.method,
@@ -96,7 +96,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await self._session.close()
 
     def _opened_session(self) -> aiohttp.ClientSession:
-        # Not before the first request: a session belongs to the loop that runs when it is created.
+        # Created at the first request, because a session belongs to the loop that runs when it is created.
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=self._make_connector(),
@@ -108,7 +108,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class _ResponseStream(httpx2.AsyncByteStream):
-    """The bytes of a response as they arrive. If it is closed early, its connection is not used again."""
+    """The bytes of a response as they arrive. Closing the stream early also closes its connection."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
@@ -134,13 +134,13 @@ def _body(request: httpx2.Request) -> bytes | httpx2.AsyncByteStream | None:
 
 
 def _headers(request: httpx2.Request) -> list[tuple[str, str]]:
-    # aiohttp frames a body without a length by itself.
+    # aiohttp frames a body without a length itself.
     headers = request.headers.multi_items()
     return [(name, value) for name, value in headers if name.lower() != "transfer-encoding"]
 
 
 def _timeout(request: httpx2.Request) -> aiohttp.ClientTimeout:
-    """Return the seconds to wait for a free connection, to connect, and between two bytes; the whole request has no limit."""
+    """Return the timeouts for a free connection, for connecting, and between two bytes; the whole request has none."""
     seconds = request.extensions.get("timeout", {})
     return aiohttp.ClientTimeout(
         total=None, connect=seconds.get("pool"), sock_connect=seconds.get("connect"), sock_read=seconds.get("read")

@@ -1,4 +1,4 @@
-"""The SSRF guard at the socket: no socket is opened to a forbidden address, whatever the name resolves to by then."""
+"""The SSRF guard at the socket: no socket is opened to a forbidden address, whatever the host name resolves to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class AddressRefused(OSError):
-    """The name resolved to an address that tenants may not reach."""
+    """The host name resolved to an address that tenants may not reach."""
 
 
 def socket_factory(allowed: Networks) -> SocketFactoryType:
-    """Return a function that opens a connector's sockets and refuses forbidden addresses."""
+    """Return a function that opens sockets for a connector and refuses forbidden addresses."""
 
     def opened(found: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = found
@@ -30,7 +30,7 @@ def socket_factory(allowed: Networks) -> SocketFactoryType:
 
 
 def is_address_refusal(error: BaseException | None) -> bool:
-    """Return whether a refused address caused this error; clients keep its message, but not always its type."""
+    """Return whether a refused address caused this error. Clients keep the error's message, but not always its type."""
     while error is not None:
         if isinstance(error, AddressRefused) or PRIVATE_ADDRESS in str(error):
             return True

@@ -1,7 +1,7 @@
 """The addresses that a tenant may enter: the public Internet, and the networks that the installation allows; pure.
 
-An address is checked twice: as text when it is saved, and by the addresses that its name resolves to when a socket is opened.
-A name that resolves to another address by then reaches no internal address either.
+An address is checked twice: its text when it is saved, and the addresses its name resolves to when a socket is opened. A name
+that later resolves to another address therefore reaches no internal address either.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Networks: TypeAlias = "Sequence[IPv4Network | IPv6Network]"
 PORTS: Final = {"http": 80, "https": 443}
 SCHEMES: Final = tuple(PORTS)
 LOOPBACK_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
-# Reserved, whatever the interpreter's own list says: site-local, documentation, and the anycast addresses of 6to4 relays.
+# Reserved, whatever the interpreter's own list says: site-local, documentation, and anycast addresses of 6to4 relays.
 _RESERVED_NETWORKS: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), ip_network("192.88.99.0/24"))
-# IPv6 networks whose last 32 bits are an IPv4 address that a translator connects to.
+# IPv6 networks whose last 32 bits are an IPv4 address, to which a translator connects.
 _TRANSLATION_PREFIXES: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
 
@@ -33,7 +33,7 @@ def parse_networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def url_flaw(url: str, allowed: Networks = ()) -> str:
-    """Return why this address cannot be used, in one sentence; empty if the address itself shows no reason."""
+    """Return the reason why this URL cannot be used, as a sentence; empty if the URL itself shows none."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -57,7 +57,7 @@ def url_flaw(url: str, allowed: Networks = ()) -> str:
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of an address. Secrets kept for one server are never sent to another one."""
+    """Return the scheme, host and port of a URL. Secrets stored for one origin are never sent to another."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
@@ -84,7 +84,7 @@ def _is_reserved(address: Address) -> bool:
 
 
 def _embedded_ipv4(address: Address) -> Address:
-    """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
+    """Return the IPv4 address embedded in an IPv6 address, or the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -99,7 +99,7 @@ def _embedded_ipv4(address: Address) -> Address:
 
 
 def _parse_ip_literal(host: str) -> Address | None:
-    """Parse a host that is an IP address in any form that a resolver accepts: 0x7f.1, 017700000001, 127.1."""
+    """Parse a host that is an IP address in any form accepted by resolvers: 0x7f.1, 017700000001, 127.1."""
     try:
         return ip_address(host.partition("%")[0])
     except ValueError:

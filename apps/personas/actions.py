@@ -1,4 +1,7 @@
-"""Acts on what people write about an agent. An agent writes none of it; it proposes a persona patch (R015-R022, R029, R030)."""
+"""Governed writes on personas, overlays, identity cards and rules (R015-R022, R029, R030).
+
+Agents can only propose changes of personas and rules. An assistant may also write its member's overlay.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,12 +22,12 @@ from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.review_settings import review_terms
 
 RULES_RISK_TIER = tier_of({RiskFactor.RULES})
-# No person has this id.
+# An id that no person has.
 NO_MEMBER = 0
 
 
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
-    """Give an agent its persona. Its next session speaks with it."""
+    """Create an agent's persona, which its next session uses."""
     persona = Persona(tenant_id=actor.tenant_id, agent_id=agent_id, **values)
     return governed_create(Act.PERSONA_CREATE, persona, actor=actor)
 
@@ -38,21 +41,21 @@ def amend_persona(
     reason: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Persona:
-    """Change the live sections. Sessions already open keep what they started with; every later one gets this (R031)."""
+    """Change the live sections of a persona. Open sessions keep the earlier text; later sessions use the new one (R031)."""
     with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         assign_values(row, Act.PERSONA_AMEND, values)
     return persona
 
 
 def archive_persona(persona: Persona, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Persona:
-    """Take the persona out of future prompts; they fall back to the default (R027)."""
+    """Remove the persona from future prompts, which then use the default persona (R027)."""
     with governed(Act.PERSONA_ARCHIVE, persona, actor=actor, read_at=read_at, reason=reason) as row:
         row.archive()
     return persona
 
 
 def activate_persona(persona: Persona, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Persona:
-    """Bring an archived persona back into future prompts."""
+    """Return an archived persona to future prompts."""
     with governed(Act.PERSONA_ACTIVATE, persona, actor=actor, read_at=read_at, reason=reason) as row:
         row.activate()
     return persona
@@ -66,7 +69,7 @@ def propose_patch(
     evidence: Mapping[str, object] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
+    """Propose a free-text change of a persona. The live persona does not change until a person approves a wording (R030)."""
     refuse_blank(text, "Say what to change and why; the proposal is empty.", "text")
     change = _persona_change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {}, taint=taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
@@ -81,12 +84,12 @@ def propose_sections(
     evidence: Mapping[str, object] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Put new texts of single sections before an operator, who sees them beside what is live."""
+    """Propose new texts for single sections. The reviewer compares them with the live texts."""
     refuse_ungoverned_fields(Act.PERSONA_AMEND, values)
     refuse_flaws(Persona, values)
     changed = {name: text for name, text in values.items() if getattr(persona, name) != text}
     if not changed:
-        raise Invalid("These sections say that already; there is nothing to propose.", {})
+        raise Invalid("These sections already have this text, so there is nothing to propose.", {})
     change = _persona_change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale, taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
@@ -114,14 +117,14 @@ def _persona_change(
 
 
 def create_overlay(agent_id: int, *, actor: Actor, text: str) -> PersonaOverlay:
-    """Add to the personality of an agent that has no overlay yet."""
+    """Create the overlay of an agent that has none yet."""
     return write_overlay(PersonaOverlay(tenant_id=actor.tenant_id, agent_id=agent_id), actor=actor, text=text)
 
 
 def write_overlay(
     overlay: PersonaOverlay, *, actor: Actor, text: str, read_at: int | None = None, reason: str = ""
 ) -> PersonaOverlay:
-    """Replace the overlay; an empty one is none. Sessions already open keep what they started with (R035)."""
+    """Replace the overlay's text; an empty text means no overlay. Open sessions keep the earlier text (R035)."""
     with governed(Act.OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, reason=reason) as row:
         row.text = text
     return overlay
@@ -130,7 +133,7 @@ def write_overlay(
 def create_member_overlay(
     agent_id: int, *, actor: Actor, text: str, has_heard: bool = False, evidence: Mapping[str, Any] | None = None
 ) -> MemberOverlay:
-    """Say for the first time how an assistant is to work for the member who acts, or in whose talk it does."""
+    """Create a member's overlay of an assistant. The actor is the member, or the assistant in that member's talk."""
     refuse_agent_for_customers(agent_id, actor=actor)
     overlay = MemberOverlay(tenant_id=actor.tenant_id, agent_id=agent_id, member_user_id=actor.talks_as or NO_MEMBER)
     return write_member_overlay(overlay, actor=actor, text=text, has_heard=has_heard, evidence=evidence)
@@ -145,13 +148,14 @@ def write_member_overlay(
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> MemberOverlay:
-    """Say how an assistant is to work for its member; their next session begins so (R035, R129, Z-6).
+    """Replace a member's overlay of an assistant, which that member's next session uses (R035, R129, Z-6).
 
-    What an assistant writes that `has_heard` customers waits until its member has looked: customers' words become no rule.
+    If the assistant `has_heard` customers, its text is stored in `pending_text` until the member has reviewed it, so that
+    customers' words do not become instructions.
     """
     if actor.talks_as != overlay.member_user_id:
         raise NotPermitted(
-            "This overlay is another member's. Each member writes their own, in a talk or on the page of the talk."
+            "This overlay belongs to another member. You can write only your own, in a talk or on the page of the talk."
         )
     with governed(Act.MEMBER_OVERLAY_WRITE, overlay, actor=actor, read_at=read_at, evidence=evidence) as row:
         if has_heard and not actor.is_person:
@@ -164,14 +168,14 @@ def write_member_overlay(
 
 
 def create_identity_card(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> IdentityCard:
-    """Say whom an agent represents, always or on one line (R186, R187)."""
+    """Create an agent's identity card, either for all lines or for one line (R186, R187)."""
     return write_identity_card(IdentityCard(tenant_id=actor.tenant_id, agent_id=agent_id), actor=actor, values=values)
 
 
 def write_identity_card(
     card: IdentityCard, *, actor: Actor, values: Mapping[str, str], read_at: int | None = None, reason: str = ""
 ) -> IdentityCard:
-    """Change what the card says; it stays with its agent and its line. Open sessions keep what they started with."""
+    """Change an identity card. Its agent and its line cannot change. Open sessions keep the earlier text."""
     with governed(Act.IDENTITY_CARD_WRITE, card, actor=actor, read_at=read_at, reason=reason) as row:
         assign_values(row, Act.IDENTITY_CARD_WRITE, values)
     return card
@@ -185,7 +189,7 @@ def add_rule(
     position: int = 0,
     evidence: Mapping[str, Any] | None = None,
 ) -> StandingRule:
-    """Lay down a rule for one agent, or with None for all of the organisation. Their next sessions keep to it."""
+    """Add a rule for one agent, or for all agents if `agent_id` is None. It applies from their next sessions on."""
     rule = StandingRule(tenant_id=actor.tenant_id, agent_id=agent_id, text=text, position=position)
     return governed_create(Act.RULE_ADD, rule, actor=actor, evidence=evidence)
 
@@ -199,21 +203,21 @@ def amend_rule(
     reason: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> StandingRule:
-    """Reword a rule or move it. Whose rule it is never changes."""
+    """Reword or reorder a rule. The agent or organisation that it belongs to does not change."""
     with governed(Act.RULE_AMEND, rule, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         assign_values(row, Act.RULE_AMEND, values)
     return rule
 
 
 def retire_rule(rule: StandingRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> StandingRule:
-    """Take a rule out of future prompts; it stays to be read."""
+    """Remove a rule from future prompts. People can still read it."""
     with governed(Act.RULE_RETIRE, rule, actor=actor, read_at=read_at, reason=reason) as row:
         row.retire()
     return rule
 
 
 def restore_rule(rule: StandingRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> StandingRule:
-    """Bring a retired rule back into future prompts."""
+    """Return a retired rule to future prompts."""
     with governed(Act.RULE_RESTORE, rule, actor=actor, read_at=read_at, reason=reason) as row:
         row.restore()
     return rule
@@ -228,10 +232,10 @@ def propose_rules(
     evidence: Mapping[str, object] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Put new rules before an operator: for one agent, or for the organisation that these settings are of."""
+    """Propose new rules for an agent, or for the whole organisation if `holder` is its settings."""
     agent_id = holder.pk if isinstance(holder, Agent) else actor.agent_id
     if not lines:
-        raise Invalid("Write at least one rule, each on a line of its own.", {"lines": ["There is no rule here."]})
+        raise Invalid("Write at least one rule, each on a line of its own.", {"lines": ["This holds no rule."]})
     for line in lines:
         refuse_flaws(StandingRule, {"text": line})
     sha256 = content_sha256(f"{holder._meta.label_lower}:{holder.pk}")
@@ -257,7 +261,7 @@ def propose_rule_change(
     evidence: Mapping[str, object] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Put another wording of a rule before an operator; the rule holds as it stands until then."""
+    """Propose a new wording of a rule. The current wording applies until a person approves the new one."""
     refuse_flaws(StandingRule, {"text": text})
     change = ProposedChange(
         Proposal.Kind.RULE_CHANGE,

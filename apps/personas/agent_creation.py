@@ -1,4 +1,4 @@
-"""How an agent begins: with its persona."""
+"""Creation of an agent together with its persona."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from apps.tenants.models import Agent
 
 
 def create_agent_with_persona(key: str, title: str, sections: Mapping[str, str], *, actor: Actor) -> Agent:
-    """Make an agent and its persona in one commit, so that it never stands there without one."""
+    """Create an agent and its persona in one commit, so that no agent lacks a persona."""
     with acting_as(actor):
         agent = create_agent(key, title, actor=actor)
         create_persona(agent.pk, actor=actor, values=sections)

@@ -1,4 +1,4 @@
-"""What people write about an agent: its persona, overlay and identity card (slot 1), and the rules it keeps (slot 2)."""
+"""Models of persona, overlays and identity card (slot 1 of the prompt) and of rules (slot 2)."""
 
 from typing import ClassVar, Self
 
@@ -29,15 +29,15 @@ CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "tim
 
 
 def validate_one_line(value: str) -> None:
-    """Refuse what would break a line of the prompt in two."""
+    """Refuse characters that would split a line of the prompt in two."""
     if not is_one_line(value):
         raise ValidationError("Write this on one line, without tabs or line ends.")
 
 
 def validate_not_blank(value: str) -> None:
-    """Refuse a text of blanks."""
+    """Refuse an empty text or one of white space only."""
     if not value.strip():
-        raise ValidationError("Say something; the text is blank.")
+        raise ValidationError("The text is blank. Write something.")
 
 
 def _section_field(help_text: str, characters: int = SECTION_CHARACTERS) -> "models.TextField[str, str]":
@@ -58,18 +58,18 @@ def _line_field(
 
 
 class PersonaQuerySet(GovernedQuerySet["Persona"]):
-    """Which personas a prompt may carry."""
+    """Filters for personas."""
 
     def active(self) -> "PersonaQuerySet":
-        """Rendered into prompts (R027)."""
+        """Return the personas that prompts render (R027)."""
         return self.filter(status=Persona.Status.ACTIVE)
 
 
 class Persona(Governed):
-    """Identity and brand voice of one agent, written by people only; the agent may propose a patch (R025-R030)."""
+    """Identity and brand voice of one agent. Only people change it; the agent may propose a patch (R025-R030)."""
 
     class Status(models.TextChoices):
-        """Only an active persona is rendered."""
+        """The state of a persona. Prompts render only active ones."""
 
         ACTIVE = "active"
         ARCHIVED = "archived"
@@ -103,29 +103,32 @@ class Persona(Governed):
 
     @property
     def sha256(self) -> str:
-        """The hash a proposal is bound to: it changes when any section does."""
+        """The hash of all sections, to which a proposal is bound."""
         return content_sha256(*(getattr(self, name) for name in SECTIONS))
 
     @transition(field=status, source=Status.ACTIVE, target=Status.ARCHIVED)
     def archive(self) -> None:
-        """Future sessions get the default prompt."""
+        """Archive the persona. Future sessions use the default persona."""
 
     @transition(field=status, source=Status.ARCHIVED, target=Status.ACTIVE)
     def activate(self) -> None:
-        """Future sessions get this persona again."""
+        """Activate the persona. Future sessions use it again."""
 
 
 class MemberOverlayQuerySet(GovernedQuerySet["MemberOverlay"]):
-    """Whose overlays an actor sees."""
+    """Filters for members' overlays."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The actor's own; in a turn those of the member it answers."""
+        """Return a person's own overlays, or in a turn those of the member whom the agent answers.
+
+        The system sees all of the tenant's.
+        """
         rows = super().visible_to(actor)
         return rows if actor.role is Role.SYSTEM else rows.filter(member_user_id=actor.talks_as)
 
 
 class PersonaOverlay(Governed):
-    """What an operator adds to the personality of one agent; it stands after the persona, and empty it is none (R035)."""
+    """An operator's addition to one agent's persona. Prompts render it after the persona, unless it is empty (R035)."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     text = _section_field("Adds to the persona and is read after it. Empty, there is no overlay.")
@@ -149,9 +152,9 @@ class PersonaOverlay(Governed):
 
 
 class MemberOverlay(Governed):
-    """What a member asked of their assistant (R035, R129); it stands after the persona in that member's talks, and nowhere else.
+    """A member's instructions to an assistant (R035, R129). Prompts render them after the persona, only in that member's talks.
 
-    `pending_text` is what the assistant would write instead in a talk in which it read customers' words: the member looks first.
+    `pending_text` is a text that the assistant wrote after it read customers' words; the member must review it first.
     """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -187,9 +190,9 @@ class MemberOverlay(Governed):
 
 
 class IdentityCard(Governed):
-    """Who an agent represents: the business and the person in charge, always; or for one line whose person differs (R186, R187).
+    """The business and the person that an agent represents, on all lines, or on one line with another person (R186, R187).
 
-    A card for a line binds the line to its agent: no other one has a card for it, or is told what comes in there (R133).
+    A card for a line assigns the line to its agent: no other agent can have a card for it or receive its messages (R133).
     """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -235,23 +238,23 @@ class IdentityCard(Governed):
 
 
 class StandingRuleQuerySet(GovernedQuerySet["StandingRule"]):
-    """Which rules a prompt carries, and in which order."""
+    """Filters for rules, and their order in prompts."""
 
     def active(self) -> "StandingRuleQuerySet":
-        """Those in force."""
+        """Return the rules that are in force."""
         return self.filter(status=StandingRule.Status.ACTIVE)
 
     def for_agent(self, agent_id: int) -> "StandingRuleQuerySet":
-        """The organisation's, then the agent's own, each in the order people gave them."""
+        """Return the organisation's rules, then the agent's own; each group is sorted by position and then by age."""
         mine = self.filter(models.Q(agent=None) | models.Q(agent=agent_id))
         return mine.order_by(models.F("agent_id").asc(nulls_first=True), "position", "pk")
 
 
 class StandingRule(Governed):
-    """What every agent of the organisation keeps to, or one agent does; written by people only (R052, R053, R188)."""
+    """A rule for one agent, or for every agent of the organisation. Only people write rules (R052, R053, R188)."""
 
     class Status(models.TextChoices):
-        """Only an active rule is rendered."""
+        """The state of a rule. Prompts render only active ones."""
 
         ACTIVE = "active"
         RETIRED = "retired"
@@ -268,7 +271,7 @@ class StandingRule(Governed):
         validators=[validate_storable_text, validate_not_blank, MaxLengthValidator(RULE_CHARACTERS)],
         help_text="One rule, as an instruction: “Never name a competitor.”",
     )
-    position = models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age.")
+    position = models.PositiveIntegerField(default=0, help_text="Lower numbers come first; equal ones by age.")
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "rule"
@@ -289,13 +292,13 @@ class StandingRule(Governed):
 
     @property
     def sha256(self) -> str:
-        """The hash a proposal is bound to: it changes when the rule is reworded, retired or restored."""
+        """The hash to which a proposal is bound. It changes when the rule is reworded, retired or restored."""
         return content_sha256(self.text, str(self.status))
 
     @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
     def retire(self) -> None:
-        """Future sessions go without it."""
+        """Retire the rule. Future sessions do not include it."""
 
     @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
     def restore(self) -> None:
-        """Future sessions keep to it again."""
+        """Restore the rule. Future sessions include it again."""

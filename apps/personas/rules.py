@@ -1,4 +1,4 @@
-"""What texts about an agent must look like, sayable without a database."""
+"""Rules for texts about an agent: limits, single lines, and the risk of a change. Pure functions."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ RULE_CHARACTERS: Final = 2_000
 LINE_KEY_CHARACTERS: Final = 80
 NAME_CHARACTERS: Final = 200
 PARAGRAPH_CHARACTERS: Final = 300
-# What a member asks of an assistant stands in the frozen part of every talk, so it is short.
+# Kept short, because a member's overlay is in the frozen part of every talk's prompt.
 MEMBER_OVERLAY_CHARACTERS: Final = 2_000
 
 LOCALE_PATTERN: Final = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\Z"
@@ -20,10 +20,10 @@ _LINE_BREAKING_CATEGORIES: Final = frozenset({"Cc", "Zl", "Zp"})
 
 
 def is_one_line(text: str) -> bool:
-    """A name or a title has no line ends and no control characters, which would start a line of their own in a prompt."""
+    """Whether a text has no line ends or other control characters, which could start a new line in a prompt."""
     return not any(unicodedata.category(character) in _LINE_BREAKING_CATEGORIES for character in text)
 
 
 def section_risk_factors(sections: Iterable[str]) -> frozenset[RiskFactor]:
-    """What a change of these sections reaches: hard don'ts weigh more than voice."""
+    """Return the risk factors of changing these sections. A change of `avoid` has the highest risk."""
     return frozenset(RiskFactor.AVOID if section == "avoid" else RiskFactor.PERSONA for section in sections)

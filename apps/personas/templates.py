@@ -13,12 +13,12 @@ BUSINESS_PLACEHOLDER: Final = "{business}"
 
 
 class UnknownTemplate(ValueError):
-    """No template has this key."""
+    """Raised when no template has the given key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonaTemplate:
-    """A kind of agent and the persona it starts with (R010, R132)."""
+    """A kind of agent, and the persona it starts with (R010, R132)."""
 
     key: str
     title: str
@@ -29,18 +29,18 @@ class PersonaTemplate:
     goals: str
 
     def sections(self, business: str) -> dict[str, str]:
-        """The sections for one organisation."""
+        """Return the persona's sections with the organisation's name filled in."""
         return {name: getattr(self, name).replace(BUSINESS_PLACEHOLDER, business) for name in SECTIONS}
 
 
 @cache
 def persona_templates() -> tuple[PersonaTemplate, ...]:
-    """All of them, by key."""
+    """Return all templates, sorted by key."""
     return tuple(_read_template(file) for file in sorted(TEMPLATE_FOLDER.glob("*.toml")))
 
 
 def find_template(key: str) -> PersonaTemplate:
-    """The template of this key; an unknown one is refused with the keys there are."""
+    """Return the template with this key. Raises `UnknownTemplate`, which lists the existing keys."""
     known = {template.key: template for template in persona_templates()}
     if key not in known:
         raise UnknownTemplate(f"There is no persona template “{key}”. There are: {', '.join(known)}.")

@@ -1,4 +1,4 @@
-"""The names of the built-in tools, the tools that a text names, and what each one does."""
+"""The names of the built-in tools, the effects of tools, and the tools that a text names."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ ENQUEUE_PARENT: Final = "enqueue_parent"
 LIST_RESOURCES: Final = "list_resources"
 USE_RESOURCE: Final = "use_resource"
 CALL_TOOL: Final = "call_tool"
-# Tools of an assistant, in a member's conversation.
+# Tools of an assistant in a member's conversation.
 LIST_WAITING: Final = "list_waiting"
 LIST_PROPOSALS: Final = "list_proposals"
 LIST_CONVERSATIONS: Final = "list_conversations"
@@ -36,7 +36,7 @@ READ_CONVERSATION: Final = "read_conversation"
 FIND_SKILLS: Final = "find_skills"
 READ_SPEND: Final = "read_spend"
 SOUL_UPDATE: Final = "soul_update"
-# Tools of an agent that maintains its skills, with the names of the sources (R101).
+# Tools of an agent that maintains its skills; the names follow their sources (R101).
 SKILL_SAVE: Final = "skill_save"
 SKILL_LIST: Final = "skill_list"
 SKILL_VIEW: Final = "skill_view"
@@ -46,34 +46,34 @@ SKILL_DELETE: Final = "skill_delete"
 LIST_NOTES: Final = "list_notes"
 WRITE_NOTE: Final = "write_note"
 FINISH_NOTE: Final = "finish_note"
-# Tools that return a whole runbook, by either name.
+# Tools that return a whole runbook, under either of their names.
 SKILL_READING_TOOLS: Final = frozenset({GET_SKILL, SKILL_VIEW})
-# Tools that lead to tools outside the prompt.
+# Tools that find tools missing from the prompt.
 ROUTING_TOOLS: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
-# Additional tools of an assistant in a conversation: they read, and store nothing that another member could see.
+# Additional tools of an assistant in a conversation: they only read, and store nothing that another member could see.
 ASSISTANT_TALK_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, RENDER_TABLE, RENDER_CHART, LIST_WAITING, LIST_PROPOSALS}
     | {LIST_CONVERSATIONS, READ_CONVERSATION, FIND_SKILLS, READ_SPEND, SOUL_UPDATE}
 )
-# Results of these tools are the agent's own knowledge: nothing in them happened in the conversation.
+# These tools return the agent's own knowledge, so their results are no events of the conversation.
 RECALL_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, SKILL_LIST, SKILL_VIEW, READ_MY_MEMORY, READ_CONTACT_MEMORY}
     | {LIST_NOTES, LIST_SCHEDULES}
 )
-# Arguments of these tools contain former text beside the new one.
+# The arguments of these tools contain the previous text next to the new one.
 PERSISTING_TOOLS: Final = frozenset(
     {UPDATE_MEMORY, UPDATE_MY_MEMORY, UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, DRAFT_SKILL, SKILL_SAVE}
     | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE, WRITE_NOTE}
     | {FINISH_NOTE}
 )
-# Tools by which an agent stores its own knowledge: a conversation that used only these did nothing for a customer.
+# Tools that store the agent's own knowledge: a conversation that used only these did nothing for a customer.
 SELF_KNOWLEDGE_TOOLS: Final = PERSISTING_TOOLS - {
     UPDATE_CUSTOMER_PROFILE,
     UPDATE_CONTACT_MEMORY,
     PROPOSE_SCHEDULE,
     WITHDRAW_SCHEDULE,
 }
-# Tools by which agents write to each other.
+# Tools that agents use to write to each other.
 AGENT_MESSAGING_TOOLS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 
 
@@ -133,7 +133,7 @@ _WRITE_VERBS: Final = frozenset(
     | {"move", "open", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
     | {"set", "submit", "update", "upload", "write"}
 )
-# Verbs that are no nouns: a name that begins with one is a tool, whatever its ending.
+# Verbs that are not also nouns: a name that begins with one is a tool, whatever its ending.
 _UNAMBIGUOUS_VERBS: Final = (_READ_VERBS | _WRITE_VERBS | {"pay", "withdraw"}) - {
     "book",
     "check",
@@ -144,12 +144,12 @@ _UNAMBIGUOUS_VERBS: Final = (_READ_VERBS | _WRITE_VERBS | {"pay", "withdraw"}) -
     "post",
     "set",
 }
-# Names with these endings are values, such as refund_policy or order_id, and no tools.
+# Names with these endings are values, not tools: refund_policy, order_id.
 _VALUE_SUFFIXES: Final = frozenset(
     {"address", "amount", "card", "code", "count", "date", "email", "hours", "id", "key", "limit", "link", "method"}
     | {"name", "note", "number", "policy", "reason", "status", "time", "title", "total", "type", "url", "version"}
 )
-# Long runs are no names; the bound keeps the search linear.
+# Longer runs are not names; the bound keeps the search linear.
 _TOOL_NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){1,8}(?![A-Za-z0-9_])")
 
 
@@ -159,7 +159,7 @@ def tool_names_in(text: str) -> frozenset[str]:
 
 
 def tool_effect(name: str) -> ToolEffect | None:
-    """Return what a tool of this name does; None if the name does not show it, like that of a plain variable."""
+    """Return the effect of a tool with this name; None if the name does not show one, as for a plain variable."""
     if name in BUILTIN_TOOL_NAMES:
         return BUILTIN_TOOL_NAMES[name]
     verb, *rest = name.split("_")

@@ -1,4 +1,4 @@
-"""The product's own text for the model: the files of `instructions/` and the titles of the sections."""
+"""The product's own text for the model: the files in `instructions/` and the titles of the prompt's sections."""
 
 from importlib.resources import files
 from typing import Final
@@ -66,7 +66,7 @@ MEMORY_TITLES: Final = {
     "scratch": "Scratch",
     "tasks": "Tasks",
 }
-# A name follows the colon, so these titles are recognised by their beginning.
+# In these titles a name follows the colon, so a title is recognised by its beginning.
 SKILL_TITLE: Final = "Skill: "
 BLOCK_TITLE: Final = "Pinned: "
 SECTION_TITLES: Final = (

@@ -1,6 +1,6 @@
 """Prompt differences: changed lines per slot with the owners of their bytes, and the size of each change.
 
-`difference` works on whole slots. It also says how much of the shared prefix the cache has to write again.
+`diff_prompt_sizes` compares whole slots, and shows how much of the shared prefix the cache has to write again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from apps.prompt.rendering.segments import PromptSnapshot, Segment, SlotText
 
 
 class SourcedText(NamedTuple):
-    """A stretch of a line from one source, as rendered; the product's own words have no source."""
+    """A part of a line from one source, as rendered; the product's own words have no source."""
 
     source: TextProvenance
     text: str
@@ -22,20 +22,20 @@ class SourcedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PromptLine:
-    """A line as the model reads it, and its sources in order; none if it is all the product's own."""
+    """A line as rendered for the model, and its sources in order; none if the whole line is the product's own."""
 
     text: str
     pieces: tuple[SourcedText, ...] = ()
 
     @property
     def sources(self) -> tuple[TextProvenance, ...]:
-        """Return the sources of the line, each once."""
+        """Return the distinct sources of the line."""
         return tuple(dict.fromkeys(piece.source for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place of a slot where lines were removed, added, or both."""
+    """One position in a slot at which lines were removed, added, or both."""
 
     slot: Slot
     removed: tuple[PromptLine, ...]
@@ -43,18 +43,18 @@ class Hunk:
 
     @property
     def pieces(self) -> tuple[SourcedText, ...]:
-        """Return the removed and added stretches, by source."""
+        """Return the removed and added parts, by source."""
         return tuple(piece for line in (*self.removed, *self.added) for piece in line.pieces)
 
     @property
     def sources(self) -> tuple[TextProvenance, ...]:
-        """Return the sources of the change, each once."""
+        """Return the distinct sources of the change."""
         return tuple(dict.fromkeys(piece.source for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerChange:
-    """Text that stayed the same while its owners changed."""
+    """Unchanged text whose owner changed."""
 
     slot: Slot
     before: tuple[TextProvenance, ...]
@@ -62,14 +62,14 @@ class OwnerChange:
 
 
 def diff_prompt_lines(before: PromptSnapshot, after: PromptSnapshot) -> tuple[Hunk, ...]:
-    """Return the changed places; empty if every slot reads the same. A change of owner alone is no difference."""
+    """Return the changed passages; empty if the text of every slot is the same. A change of owner alone is no difference."""
     return tuple(
         hunk for slot in Slot for hunk in _hunks(slot, _lines_in_slot(before, slot), _lines_in_slot(after, slot))
     )
 
 
 def diff_owners(before: PromptSnapshot, after: PromptSnapshot) -> tuple[OwnerChange, ...]:
-    """Return unchanged lines with other owners, each pair of owners once per slot."""
+    """Return unchanged lines whose owner changed, each pair of owners once per slot."""
     found = (
         each for slot in Slot for each in _diff_owners(slot, _lines_in_slot(before, slot), _lines_in_slot(after, slot))
     )
@@ -77,7 +77,7 @@ def diff_owners(before: PromptSnapshot, after: PromptSnapshot) -> tuple[OwnerCha
 
 
 def is_reordered(before: PromptSnapshot, after: PromptSnapshot) -> bool:
-    """Return whether the slots that both have are in another order."""
+    """Return whether the order of the common slots differs."""
     first, then = ([part.slot for part in each.parts] for each in (before, after))
     return [slot for slot in first if slot in then] != [slot for slot in then if slot in first]
 
@@ -125,7 +125,7 @@ def _opcodes(before: tuple[PromptLine, ...], after: tuple[PromptLine, ...]) -> S
 
 @dataclass(frozen=True, slots=True)
 class SlotSizeDiff:
-    """One slot before and after, in bytes of UTF-8; 0 if the slot is left out."""
+    """The size of one slot before and after, in bytes of UTF-8; 0 for a missing slot."""
 
     slot: Slot
     before: int
@@ -136,8 +136,8 @@ class SlotSizeDiff:
 class PromptSizeDiff:
     """The effect of a change on a prompt. All sizes are bytes of UTF-8.
 
-    `rewritten` is the part of the new slots 1-4 behind the first byte that differs: a cache with the old prefix contains
-    nothing of it. `shared` is the size of the new slots 1-4.
+    `rewritten` is the part of the new slots 1-4 after the first byte that differs, which a cache of the old prefix does not
+    contain. `shared` is the size of the new slots 1-4.
     """
 
     slots: tuple[SlotSizeDiff, ...]
@@ -147,7 +147,7 @@ class PromptSizeDiff:
 
 
 def diff_prompt_sizes(before: PromptSnapshot, after: PromptSnapshot) -> PromptSizeDiff:
-    """Return slots with changed text, in the order of the new prompt; removed ones come last."""
+    """Return the slots with changed text, in the order of the new prompt; removed slots come last."""
     old, new = (shared_prefix_bytes(prompt) for prompt in (before, after))
     return PromptSizeDiff(
         tuple(_changed_slots(before, after)),
@@ -163,7 +163,7 @@ def shared_prefix_bytes(prompt: PromptSnapshot) -> bytes:
 
 
 def _common_length(old: bytes, new: bytes) -> int:
-    """Return the number of bytes that both have in common at the beginning."""
+    """Return the number of bytes in the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 

@@ -1,6 +1,6 @@
-"""The input values of a prompt, and `passages`, which lists every text in them that somebody wrote.
+"""The input values of a prompt, and `input_passages`, which lists every text in them that somebody wrote.
 
-Each text carries its source: the row it is stored in and the person or agent that answers for it.
+Each text has a source: the row that stores it and the person or agent responsible for it.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ TIERS: Final = (1, 2, 3, 4)
 
 
 class Slot(IntEnum):
-    """The slots of a request, from the most stable to the one that always differs (R040)."""
+    """The slots of a request, from the most stable one to the one that always differs (R040)."""
 
     TOOLS = 0
     PERSONA = 1
@@ -34,14 +34,14 @@ class SlotOrder(StrEnum):
 
 
 class Flavour(StrEnum):
-    """Whom the agent serves: customers of the business, or a member of it (R050, R129)."""
+    """Whom the agent serves: customers of the business, or a member of the business (R050, R129)."""
 
     DOMAIN = "domain"
     ASSISTANT = "assistant"
 
 
 class SkillIndex(StrEnum):
-    """How approved skills enter slot 3: one line each, or whole (R056)."""
+    """How approved skills enter slot 3: one line per skill, or whole skills (R056)."""
 
     LAZY = "lazy"
     FULL = "full"
@@ -56,7 +56,7 @@ class Disclosure(StrEnum):
 
 
 class SendMode(StrEnum):
-    """What happens with the agent's reply (R134)."""
+    """What happens to the agent's reply (R134)."""
 
     AUTONOMOUS = "autonomous"
     SUGGEST = "suggest"
@@ -73,7 +73,7 @@ class SanitizerRule(StrEnum):
 
 
 class EventKind(StrEnum):
-    """The origin of an event; the value is the label at the beginning of its header line (R140)."""
+    """The origin of an event; the value is the label at the beginning of the event's header line (R140)."""
 
     MESSAGE = "New message"
     SMS = "New SMS"
@@ -89,7 +89,7 @@ class EventKind(StrEnum):
 class TextProvenance:
     """The source of a text: the field of a row in one version, its author, and the person who approved it.
 
-    `approver` is empty if no person did; text of agents and customers is then fenced as data (Z-22).
+    `approver` is empty if no person approved the text; text of agents and customers is then fenced as data (Z-22).
     """
 
     record_type: str
@@ -103,9 +103,9 @@ class TextProvenance:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text that people, agents, customers or tools wrote, as it is stored.
+    """A text that people, agents, customers or tools wrote, as stored.
 
-    `position` is the place that a person gave it among its kind; passages with one position are sorted by source.
+    `position` is its place among passages of its kind, as set by a person; passages with equal positions are sorted by source.
     """
 
     text: str
@@ -115,7 +115,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class IdentityCardInput:
-    """The represented business and the person in charge, written by operators (R186)."""
+    """The represented business and the person in charge, as written by operators (R186)."""
 
     business_name: Passage | None = None
     assigned_name: Passage | None = None
@@ -139,7 +139,7 @@ class PersonaInput:
 
 @dataclass(frozen=True, slots=True)
 class SkillInput:
-    """One approved skill; `body` is only needed if the index shows whole skills."""
+    """One approved skill; `body` is needed only if the index shows whole skills."""
 
     skill_id: int
     name: str
@@ -152,9 +152,9 @@ class SkillInput:
 
 @dataclass(frozen=True, slots=True)
 class InvokableAgentInput:
-    """Another agent that this one may ask; its texts may have another author (R057).
+    """Another agent that this agent may ask; its texts may have another author (R057).
 
-    `source` is that of the hint; `callee_source` is that of key and title, if it differs.
+    `source` is the source of the hint; `callee_source` is the source of key and title, if different.
     """
 
     agent_key: str
@@ -166,7 +166,7 @@ class InvokableAgentInput:
 
 @dataclass(frozen=True, slots=True)
 class PinnedBlock:
-    """A labelled memory block that is pinned into slot 4 (Z-1); `label_source` is the label's source, if it differs."""
+    """A labelled memory block pinned into slot 4 (Z-1); `label_source` is the label's source, if different."""
 
     label: str
     passage: Passage
@@ -193,7 +193,7 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """What earlier conversations recorded about one customer, and the agent's reminders about them (R177)."""
+    """What earlier conversations recorded about one customer, and the agent's reminders about the customer (R177)."""
 
     preferences: Passage | None = None
     notes: Passage | None = None
@@ -202,7 +202,7 @@ class ProfileInput:
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """All inputs of slots 1-5; a row that is missing or unreadable is None, and its section is left out (R044)."""
+    """All inputs of slots 1-5. A missing or unreadable row is None, and its section is left out (R044)."""
 
     agent_key: str | None
     flavour: Flavour = Flavour.DOMAIN
@@ -228,7 +228,7 @@ class PromptInput:
 class TurnEvent:
     """An event that reached the agent; `name` and `key` identify the sender, and are empty for the owner.
 
-    `line` names the line that it came in on, if the channel has several (R133).
+    `line` names the line on which the event arrived, if the channel has several (R133).
     """
 
     kind: EventKind
@@ -242,7 +242,7 @@ class TurnEvent:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """A request of another agent; the answer goes back to it (R054)."""
+    """A request from another agent, to which the answer is returned (R054)."""
 
     parent_title: str
     source: TextProvenance
@@ -250,7 +250,7 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class LineCard:
-    """The person in charge of the line of an event, if it is not the agent's default (R187)."""
+    """The person in charge of an event's line, if different from the agent's default (R187)."""
 
     line: str
     assigned_name: Passage
@@ -259,7 +259,7 @@ class LineCard:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionExample:
-    """A draft as the agent wrote it and an operator's correction (R164)."""
+    """A draft of the agent and an operator's correction of it (R164)."""
 
     draft: Passage
     correction: Passage
@@ -279,12 +279,12 @@ class TurnInput:
     line_cards: tuple[LineCard, ...] = ()
     learning: tuple[Passage, ...] = ()
     examples: tuple[CorrectionExample, ...] = field(default_factory=tuple)
-    # The tool that saves a procedure, if the agent is asked whether one is worth saving (R105).
+    # The tool for saving a procedure, if the agent is asked whether one is worth saving (R105).
     save_with: str = ""
 
 
 def input_passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
-    """Yield the texts of an input that have an author, with the slot of each."""
+    """Yield the texts of an input that have an author, each with its slot."""
     for held in (given.identity_card, given.persona):
         yield from ((Slot.PERSONA, text) for text in _field_passages(held))
     yield from ((Slot.PERSONA, text) for text in (*_as_tuple(given.overlay), *_as_tuple(given.member_overlay)))
@@ -304,7 +304,7 @@ def _as_tuple(passage: Passage | None) -> tuple[Passage, ...]:
 
 
 def _field_passages(held: IdentityCardInput | PersonaInput | None) -> Iterator[Passage]:
-    """Yield the passages among a value's fields."""
+    """Yield the passages in the fields of a value."""
     for each in fields(held) if held else ():
         yield from _as_tuple(getattr(held, each.name))
 

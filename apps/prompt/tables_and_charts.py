@@ -1,4 +1,4 @@
-"""Tables and charts that an agent shows with its reply: validated, and in a form that every channel can draw; pure."""
+"""Tables and charts that an agent sends with its reply: validated, and in a form that every channel can draw; pure."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -21,11 +21,11 @@ Figure: TypeAlias = dict[str, object]
 
 
 class InvalidFigure(Exception):
-    """The arguments are no valid table or chart; the sentence says what to change."""
+    """The arguments are not a valid table or chart; the message says what to change."""
 
 
 def build_figure(tool: str, given: Mapping[str, object]) -> Figure:
-    """Return the figure of a tool call, with a text version for channels that cannot draw it."""
+    """Return the figure of a tool call, with a text version for channels that cannot draw figures."""
     figure = _table(given) if tool == RENDER_TABLE else _chart(given)
     if sum(len(str(value)) for value in figure.values()) > FIGURE_CHARACTERS:
         raise InvalidFigure(f"This is longer than {FIGURE_CHARACTERS} characters. Show less of it.")
@@ -92,7 +92,7 @@ def _bounded_list(given: Mapping[str, object], name: str, most: int) -> Sequence
 
 
 def _cell_text(value: object) -> str:
-    """Return a cell as people read it."""
+    """Return a cell's value as text for people."""
     if isinstance(value, dict | list):
         raise InvalidFigure("A cell is a text or a number.")
     text = "" if value is None else str(value)

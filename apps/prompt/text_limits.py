@@ -1,4 +1,4 @@
-"""Limits of each kind of text in a prompt; the unit is in the name."""
+"""Limits for each kind of text in a prompt; each name includes the unit."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ SKILL_DESCRIPTION_CHARACTERS: Final = 300
 SKILL_BODY_CHARACTERS: Final = 8_000
 SKILLS_SHOWN: Final = 50
 BLOCK_LABEL_CHARACTERS: Final = 60
-# The distilled tiers have budgets in tokens (R173): 3,000, 2,000 and 2,000, at four characters each.
+# The distilled tiers have token budgets (R173): 3,000, 2,000 and 2,000, at four characters per token.
 SHORT_MEMORY_CHARACTERS: Final = 12_000
 MID_MEMORY_CHARACTERS: Final = 8_000
 LONG_MEMORY_CHARACTERS: Final = 8_000

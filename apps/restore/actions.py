@@ -14,7 +14,7 @@ from apps.restore.models import Checkpoint
 def make_checkpoint(
     name: str, *, actor: Actor, agent_id: int | None = None, moment: datetime | None = None, reason: str = ""
 ) -> Checkpoint:
-    """Give a name to a moment of an agent, or, with None, of the tenant. Without a moment, the present is used."""
+    """Create a checkpoint: a named moment of an agent, or of the tenant if `agent_id` is None. The default moment is now."""
     now = timezone.now()
     if moment is not None and moment > now:
         sentence = "A checkpoint names a moment in the past. Leave the moment out to name the present one."

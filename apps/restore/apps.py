@@ -1,9 +1,9 @@
-"""Restoration as a Django app."""
+"""The Django app of restoration."""
 
 from django.apps import AppConfig
 
 
 class RestorationConfig(AppConfig):
-    """The app configuration of restoration."""
+    """The Django app configuration of restoration."""
 
     name = "apps.restore"

@@ -1,4 +1,4 @@
-"""Lines that were quarantined, refused or forgotten since do not come back with an earlier text that contained them."""
+"""Keeps lines that were quarantined, refused or forgotten meanwhile from returning with an earlier text that contains them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,19 +12,19 @@ from apps.prompt.memory_lines.line_diff import distinct_lines
 from apps.prompt.memory_lines.write_holds import merge_lines
 from apps.restore.plan_steps import RowPair, UnchangedNote
 
-# The text fields of each noun, and the column by which its line ledger refers to it.
+# The text fields of each noun, and the column in which the noun's line ledger refers to its row.
 LINE_TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {
     AgentMemory: (("body", "approved_body"), MemoryLine, "memory_id"),
     MemoryBlock: (("body", "approved_body"), MemoryLine, "block_id"),
     CustomerProfile: (("preferences", "notes"), ProfileLine, "profile_id"),
 }
 State = Proposal.State
-# When the lines were excluded, and the lines.
+# The time of the exclusion, and the excluded lines.
 ExcludedLines = tuple[datetime, frozenset[str]]
 
 
 def drop_excluded_lines(model: type[Governed], pairs: list[RowPair[Any]]) -> Iterator[UnchangedNote]:
-    """Remove excluded lines from the earlier texts; yield a note for each row that lost any."""
+    """Remove excluded lines from the earlier texts. Yield a note for each row whose text lost a line."""
     if model not in LINE_TEXTS:
         return
     there = [pair for pair in pairs if pair.now is not None and pair.then is not None]
@@ -65,7 +65,7 @@ def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Map
         state__in=[State.QUARANTINED, State.REJECTED],
     )
     for each in rows:
-        # If a whole text was refused, the lines it had before are not excluded with it.
+        # If a whole text was refused, the lines that the row had before are not excluded.
         stood = frozenset(_proposal_lines(each.base_content, whole=True))
         lines = frozenset(_proposal_lines(each.words, whole=each.state == State.QUARANTINED)) - stood
         if lines and each.decided_at:
@@ -74,7 +74,7 @@ def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Map
 
 
 def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: whatever the kind of proposal contains
-    """Yield the lines of a proposal. If a whole text was refused, no single line of it was."""
+    """Yield the lines that a proposal lists; with `whole`, also the lines of its complete texts."""
     for name, value in words.items() if isinstance(words, Mapping) else ():
         if name == "lines":
             for line in value:
@@ -84,7 +84,7 @@ def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: whatev
 
 
 def _erased_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Mapping[int, frozenset[str]]:
-    """Return the lines of each row that came from a conversation that was forgotten."""
+    """Return each row's lines that came from a forgotten conversation."""
     _, ledger, column = LINE_TEXTS[model]
     found: dict[int, frozenset[str]] = defaultdict(frozenset)
     gone = Conversation.objects.filter(erased_at__isnull=False).values("pk")

@@ -1,4 +1,4 @@
-"""Carries out a restore plan: all chosen steps in one transaction, or none."""
+"""Carries out a restore plan: all selected steps in one transaction, or none."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -17,7 +17,7 @@ from apps.restore.plan_steps import RestoreStep
 
 
 class StalePlan(GovernanceError):
-    """Something changed since the plan was shown, so it is no longer the plan that the person saw."""
+    """Something changed after the plan was shown, so the plan no longer is what the person saw."""
 
     code = "stale_plan"
 
@@ -31,10 +31,10 @@ class StalePlan(GovernanceError):
 def carry_out_restore(
     target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, reason: str = ""
 ) -> tuple[RestorePlan, Checkpoint | None]:
-    """Carry out the shown plan, as new versions. An agent or a tenant gets a checkpoint first, to which it can return.
+    """Carry out the shown plan by writing new versions. For an agent or a tenant, create a checkpoint first, so it can be undone.
 
-    `only` names the rows to restore; without it, all are restored. `reason` is added to the reason of every change.
-    Sessions already open keep their prompt.
+    `only` names the rows to restore; by default all are restored. `reason` is added to the reason of every change. Open sessions
+    keep their prompt.
     """
     with acting_as(actor):
         present = make_restore_plan(target, actor=actor)
@@ -52,7 +52,7 @@ def carry_out_restore(
 
 
 def _select_steps(present: RestorePlan, only: Collection[str] | None, actor: Actor) -> RestorePlan:
-    """Return the plan reduced to the chosen rows and the steps they need; unknown rows are refused."""
+    """Return the plan reduced to the steps of the selected rows. Unknown rows are refused."""
     if only is None:
         return present
     if unknown := sorted(set(only) - {step.key for step in present.steps}):
@@ -77,7 +77,7 @@ def _refuse_impossible_plan(present: RestorePlan) -> None:
 def _make_checkpoint_before(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
     if not isinstance(target, MomentTarget):
         return None
-    # The moment precedes every act of the restore, so the checkpoint is the present state.
+    # The checkpoint's moment precedes every act of the restore, so it names the state before the restore.
     moment = timezone.now()
     agent_id = target.agent.pk if target.agent else None
     name = f"Before restoring to {target.moment.isoformat(timespec='seconds')}"
@@ -102,6 +102,6 @@ def _reason_and_evidence(
 
 
 def _version_decided_on(step: RestoreStep, decided_on: set[tuple[str, int]]) -> int | None:
-    """Return the version of the plan for the first act on a row; the row is locked from then on."""
+    """Return the plan's version of a row for the first act on it; None for new rows, and for later acts (the row is locked)."""
     is_made = step.version == 0
     return None if is_made or (step.subject_type, step.subject_id) in decided_on else step.version

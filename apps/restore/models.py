@@ -1,4 +1,4 @@
-"""The checkpoint: a named moment, to which an agent or a tenant can be restored."""
+"""The checkpoint: a named moment to which an agent or a tenant can be restored."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from apps.governance.stored_text import validate_storable_text
 class Checkpoint(Governed):
     """A named moment of one agent, or of the whole tenant.
 
-    It contains no copy: the change records have the state of that moment.
+    A checkpoint contains no copy of data, because the change records contain the state of that moment.
     """
 
     name = models.CharField(

@@ -1,4 +1,4 @@
-"""The plan of a restore: the acts that would bring a row, an agent or a tenant back, and the rows that stay, with reasons."""
+"""The plan of a restore: the acts that restore a row, an agent or a tenant, and the rows that stay unchanged, with reasons."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
 PlanItems = Iterator[RestoreStep | UnchangedNote]
 
-# In the order in which they are restored.
+# The nouns in the order in which they are restored.
 PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
     TenantSettings: row_plans.plan_settings,
     Agent: row_plans.plan_agent,
@@ -44,7 +44,7 @@ PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanIte
     InvokableAgent: row_plans.plan_invokable,
     CustomerProfile: row_plans.plan_profile,
 }
-# Schedules come after the skills that they name.
+# Schedules follow the skills that they name.
 PLANNERS_AFTER_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
     Schedule: row_plans.plan_schedule
 }
@@ -54,9 +54,9 @@ TENANT_WIDE = frozenset({TenantSettings, CustomerProfile})
 
 @dataclass(frozen=True, slots=True)
 class MomentTarget:
-    """An agent, or with None the tenant, as it was at a moment.
+    """An agent, or the tenant if None, as it was at a moment.
 
-    Customer profiles are personal data and restored only on request.
+    Customer profiles are personal data and are restored only on request.
     """
 
     moment: datetime
@@ -72,7 +72,7 @@ class MomentTarget:
 
 @dataclass(frozen=True, slots=True)
 class RowTarget:
-    """One row as a version left it."""
+    """One row as it was after one version."""
 
     model: type[Governed]
     row_id: int
@@ -94,9 +94,9 @@ def checkpoint_target(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentT
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """The ordered acts of a restore, the rows that stay, and the permissions that the actor lacks.
+    """The ordered acts of a restore, the rows that stay unchanged, and the permissions that the actor lacks.
 
-    Making a plan changes nothing.
+    A plan changes nothing by itself.
     """
 
     target: Target
@@ -107,7 +107,7 @@ class RestorePlan:
 
 
 def make_restore_plan(target: Target, *, actor: Actor) -> RestorePlan:
-    """Return what the restore would do now as this actor. Only people may read the history that it needs."""
+    """Return what the restore would do now on behalf of this actor. Only people may read the history that the plan needs."""
     if not actor.is_person:
         raise NotPermitted("Only people can restore earlier versions; ask an operator or an admin.")
     with acting_as(actor):
@@ -134,7 +134,7 @@ def _plan_pairs(model: type[Governed], pairs: list[RowPair[Any]]) -> PlanItems:
 
 
 def _planner_of(model: type[Governed], pairs: list[RowPair[Any]]) -> Callable[[RowPair[Any]], PlanItems]:
-    """Return the planner of a noun; for skills and learning versions it depends on the other rows."""
+    """Return the function that plans a noun's rows; for skills and learning versions it also depends on other rows."""
     if model is Skill:
         return partial(plan_skill, shelf=_current_skills(pairs))
     if model is LearningVersion:
@@ -196,7 +196,7 @@ def _select_row(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[
 
 
 def _identity_key(row: Governed) -> tuple[int, ...]:
-    """Return the key that identifies a row over time. A handoff permission that was withdrawn and given again is the same one."""
+    """Return the key that identifies a row over time: an agent handoff that was withdrawn and allowed again is the same row."""
     return (row.agent_id, row.callee_id) if isinstance(row, InvokableAgent) else (int(row.pk),)
 
 
@@ -223,7 +223,7 @@ def _plan_row(target: RowTarget, actor: Actor) -> PlanItems:
 
 
 def _filter_of_row(row: Governed) -> dict[str, Any]:
-    """Return which rows to read: skill names are unique within an agent, so all its skills matter."""
+    """Return the filter for the rows to read. Skill names are unique within an agent, so all skills of the agent are read."""
     agent_id = getattr(row, "agent_id", None)
     return {"agent_id": agent_id} if agent_id and isinstance(row, Skill | InvokableAgent) else {"pk": row.pk}
 
@@ -249,7 +249,7 @@ def _row_label(row: Any, keys: Mapping[int, str]) -> str:
 
 
 def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:
-    """Yield each permission that a step needs and the actor lacks, once."""
+    """Yield each permission that a step needs and the actor lacks, without duplicates."""
     needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
     missing = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
     for act, name in sorted(missing):
@@ -257,7 +257,7 @@ def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:
 
 
 def _plan_sha256(target: Target, steps: Iterable[RestoreStep]) -> str:
-    """Return the hash of the parts of a plan that a person saw: if any of them changes, it is another plan."""
+    """Return the hash of what a person sees of a plan; if any part of it changes, the plan counts as another one."""
     shown = [
         [each.act, each.subject_type, each.subject_id, each.version, each.description, each.after] for each in steps
     ]

@@ -18,14 +18,14 @@ Values = dict[str, Any]  # Any: whatever a row's fields contain
 
 
 class StepFunction(Protocol):
-    """One act of a noun, ready to run; `read_at` is the version that the plan was made from."""
+    """One act on a row, ready to run; `read_at` is the version on which the plan is based."""
 
     def __call__(self, *, actor: Actor, read_at: int | None) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PastRow(Generic[Row]):
-    """A row as it was, and the change record that shows it. A field added after the record is not among `fields`."""
+    """A row's earlier state, and the change record that contains it. `fields` omits fields added after that record."""
 
     row: Row
     fields: frozenset[str]
@@ -35,13 +35,13 @@ class PastRow(Generic[Row]):
 
     @property
     def said(self) -> str:
-        """Return which version it is, for a reason."""
+        """Return the version and its time, for use in a reason."""
         return f"version {self.version} of {self.at.isoformat(timespec='seconds')}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowPair(Generic[Row]):
-    """A row as it is and as it was; one of them may be missing, never both."""
+    """A row's current and earlier state; one of them may be missing, but not both."""
 
     now: Row | None
     then: PastRow[Row] | None
@@ -49,18 +49,18 @@ class RowPair(Generic[Row]):
 
     @property
     def standing(self) -> Row:
-        """Return the present row, for callers that know that it exists."""
+        """Return the current row, for callers that know that the row exists."""
         return cast("Row", self.now)
 
     @property
     def past(self) -> PastRow[Row]:
-        """Return the earlier row, for callers that know that it existed."""
+        """Return the earlier row, for callers that know that the row existed then."""
         return cast("PastRow[Row]", self.then)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreStep:
-    """One act that restores a row. Version 0 is a row that the act creates."""
+    """One act that restores a row. Version 0 means that the act creates the row."""
 
     act: Act
     subject_type: str
@@ -77,19 +77,19 @@ class RestoreStep:
 
     @property
     def key(self) -> str:
-        """Return the name of its row in a form."""
+        """Return the name of the step's row in a form."""
         return f"{self.subject_type}:{self.subject_id}"
 
     @property
     def fields(self) -> frozenset[str]:
-        """Return the governed fields that it writes."""
+        """Return the governed fields that the step writes."""
         governed = POLICY[self.act].writes(adding=self.version == 0)
         return frozenset(name.removesuffix("_id") for name in self.after) & governed
 
 
 @dataclass(frozen=True, slots=True)
 class UnchangedNote:
-    """A row that stays as it is, and the reason."""
+    """A row that stays unchanged, and the reason."""
 
     label: str
     description: str
@@ -102,7 +102,7 @@ def past_row_of(model: type[Row], record: ChangeRecord) -> PastRow[Row]:
 
 
 def values_to_restore(now: Governed, then: PastRow[Any], act: Act) -> Values:
-    """Return the values that the act has to write to bring the row back to its earlier state."""
+    """Return the values that the act has to write to restore the row's earlier state."""
     governed = POLICY[act].writes(adding=False)
     fields = (each for each in now._meta.concrete_fields if each.name in governed and each.attname in then.fields)
     differ = (each.name for each in fields if getattr(then.row, each.attname) != getattr(now, each.attname))
@@ -110,7 +110,7 @@ def values_to_restore(now: Governed, then: PastRow[Any], act: Act) -> Values:
 
 
 def _reference_exists(row: Governed, name: str) -> bool:
-    """Return whether the row that the field refers to still exists; True for an empty reference."""
+    """Return whether the row to which the field refers still exists; True if the field is empty."""
     try:
         getattr(row, name)
     except ObjectDoesNotExist:
@@ -121,7 +121,7 @@ def _reference_exists(row: Governed, name: str) -> bool:
 def make_step(
     pair: RowPair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = ""
 ) -> RestoreStep:
-    """Return an act on the row of this pair, or one that creates it again."""
+    """Return an act on the row of this pair, or an act that creates the row again."""
     now, then = pair.now, pair.then
     row = then.row if then else pair.standing
     return RestoreStep(
@@ -141,7 +141,7 @@ def make_step(
 
 
 def _plain_value(value: Any) -> Any:  # Any: whatever a row's fields contain
-    """Return a value as a plan shows it; for another row, its id."""
+    """Return a value as a plan shows it; a related row is shown by its id."""
     return value.pk if isinstance(value, Model) else value
 
 

@@ -1,6 +1,6 @@
-"""Restore steps per noun except skills: a row is reworded, retired, revived or created again.
+"""Restore steps for every noun except skills: a row is reworded, retired, revived or created again.
 
-For learning versions, the version that was active then is activated again. A withdrawn version is never activated again.
+For learning versions, the version that was active at that time is activated again. A withdrawn version is never activated again.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,14 +35,14 @@ PlanItems = Iterator[RestoreStep | UnchangedNote]
 
 
 def plan_settings(pair: RowPair[TenantSettings]) -> PlanItems:
-    """Plan the tenant's settings: one row that always existed."""
+    """Plan the tenant's settings, which always exist."""
     yield from _plan_rewording(
         pair, Act.SETTINGS_AMEND, lambda values: partial(amend_settings, pair.standing, **values)
     )
 
 
 def plan_agent(pair: RowPair[Agent]) -> PlanItems:
-    """Plan an agent's settings. Agents are never removed."""
+    """Plan an agent's settings. An agent always stays, because agents are never removed."""
     if pair.then is None:
         yield UnchangedNote(
             pair.label, "The agent was created since. It stays; text written for it since is removed from its prompt."
@@ -51,7 +51,7 @@ def plan_agent(pair: RowPair[Agent]) -> PlanItems:
 
 
 def plan_persona(pair: RowPair[Persona]) -> PlanItems:
-    """Plan a persona's text and status; a persona created since is archived."""
+    """Plan a persona's text and status; a persona created later is archived."""
     now, then = pair.now, pair.then
     yield from _plan_rewording(
         pair, Act.PERSONA_AMEND, lambda values: partial(amend_persona, pair.standing, values=values)
@@ -64,14 +64,14 @@ def plan_persona(pair: RowPair[Persona]) -> PlanItems:
 
 
 def plan_overlay(pair: RowPair[PersonaOverlay]) -> PlanItems:
-    """Plan an overlay; one created since is emptied."""
+    """Plan an overlay; an overlay created later is emptied."""
     yield from _plan_rewording_or_emptying(
         pair, Act.OVERLAY_WRITE, {"text": ""}, lambda values: partial(write_overlay, pair.standing, text=values["text"])
     )
 
 
 def plan_identity_card(pair: RowPair[IdentityCard]) -> PlanItems:
-    """Plan an identity card; one created since is emptied."""
+    """Plan an identity card; an identity card created later is emptied."""
     nothing: Values = dict.fromkeys(CARD_FIELDS, "")
     yield from _plan_rewording_or_emptying(
         pair,
@@ -82,7 +82,7 @@ def plan_identity_card(pair: RowPair[IdentityCard]) -> PlanItems:
 
 
 def plan_rule(pair: RowPair[StandingRule]) -> PlanItems:
-    """Plan a rule's text, place and status; a rule created since is retired."""
+    """Plan a rule's text, place and status; a rule created later is retired."""
     now, then = pair.now, pair.then
     yield from _plan_rewording(pair, Act.RULE_AMEND, lambda values: partial(amend_rule, pair.standing, values=values))
     was = then.row.status if then else StandingRule.Status.RETIRED
@@ -93,7 +93,7 @@ def plan_rule(pair: RowPair[StandingRule]) -> PlanItems:
 
 
 def plan_memory(pair: RowPair[AgentMemory]) -> PlanItems:
-    """Plan an agent's memory; one begun since is emptied. Text not approved then is not approved by restoring it."""
+    """Plan an agent's memory; a memory begun later is emptied. Restoring a text does not approve it."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(
@@ -107,7 +107,7 @@ def plan_memory(pair: RowPair[AgentMemory]) -> PlanItems:
 
 
 def plan_memory_block(pair: RowPair[MemoryBlock]) -> PlanItems:
-    """Plan a memory block; one created since is emptied and taken out of the prompt."""
+    """Plan a memory block; a block created later is emptied and unpinned from the prompt."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(write_block, pair.standing, values=values, words_of=_past_taint(pair))
@@ -116,7 +116,7 @@ def plan_memory_block(pair: RowPair[MemoryBlock]) -> PlanItems:
 
 
 def plan_profile(pair: RowPair[CustomerProfile]) -> PlanItems:
-    """Plan a customer profile; one begun since is emptied."""
+    """Plan a customer profile; a profile begun later is emptied."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(amend_profile, pair.standing, values=values, words_of=_past_taint(pair))
@@ -125,7 +125,7 @@ def plan_profile(pair: RowPair[CustomerProfile]) -> PlanItems:
 
 
 def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
-    """Plan an agent handoff: allowed again, reworded or withdrawn."""
+    """Plan an agent handoff: it is allowed again, reworded or withdrawn."""
     now, then = pair.now, pair.then
     if now is None and then is not None:
         row = then.row
@@ -152,7 +152,7 @@ def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
 
 
 def plan_schedule(pair: RowPair[Schedule]) -> PlanItems:
-    """Plan a schedule's text and whether it runs. One created since is paused; one deprecated since stays deprecated."""
+    """Plan a schedule's text and whether it runs. A schedule created later is paused; a deprecated one stays deprecated."""
     now, was = pair.standing, pair.then.row.status if pair.then else Schedule.Status.DRAFT
     if now.status == Schedule.Status.DEPRECATED:
         if was != now.status:
@@ -171,7 +171,7 @@ def plan_schedule(pair: RowPair[Schedule]) -> PlanItems:
 
 
 def _plan_rewording(pair: RowPair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> PlanItems:
-    """Plan new text where the row exists, existed then, and differs."""
+    """Plan the earlier text of a row that exists now and existed then, if the text differs."""
     values = values_to_restore(pair.now, pair.then, act) if pair.now is not None and pair.then else {}
     if values:
         yield make_step(pair, act, values, carry(values))
@@ -180,7 +180,7 @@ def _plan_rewording(pair: RowPair[Any], act: Act, carry: Callable[[Values], Call
 def _plan_rewording_or_emptying(
     pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
 ) -> PlanItems:
-    """Plan new text, or an empty one for a row that was created since."""
+    """Plan the earlier text, or an empty text for a row created later."""
     yield from _plan_rewording(pair, act, carry)
     yield from _plan_emptying(pair, act, nothing, carry)
 
@@ -197,7 +197,7 @@ def _plan_emptying(
 def _plan_tainted_text(
     pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
 ) -> PlanItems:
-    """Plan text that has a source; an approval given since is taken back."""
+    """Plan text that has a source; an approval given later is taken back."""
     now, then = pair.now, pair.then
     if now is None or then is None:
         yield from _plan_emptying(pair, act, nothing, carry)
@@ -218,7 +218,7 @@ def _current_value(pair: RowPair[Any], name: str) -> str:
 
 
 def _ignoring_version(make: Callable[..., object]) -> Callable[..., object]:
-    """Return a step for an act that creates a row, which has no version to check."""
+    """Return a step for an act that creates a row, so that there is no version to check."""
 
     def carry(*, actor: Actor, read_at: int | None) -> object:  # noqa: ARG001  # the signature of every step
         return make(actor=actor)
@@ -230,7 +230,7 @@ Status = LearningVersion.Status
 
 
 def plan_learning_version(pair: RowPair[LearningVersion], *, come_back: frozenset[int]) -> PlanItems:
-    """Plan one version. When an earlier version of its agent is restored, the active one is retired automatically."""
+    """Plan one learning version. Restoring an earlier version of an agent automatically retires the active one."""
     now, then = pair.now, pair.then
     was_read = then is not None and then.row.status == Status.ACTIVE
     if now is None:
@@ -260,6 +260,6 @@ def plan_learning_version(pair: RowPair[LearningVersion], *, come_back: frozense
 
 
 def agents_with_restored_version(pairs: list[RowPair[Any]]) -> frozenset[int]:
-    """Return the agents for which an earlier version would be restored."""
+    """Return the agents of which an earlier version would be restored."""
     read_then = (pair for pair in pairs if pair.then is not None and pair.then.row.status == Status.ACTIVE)
     return frozenset(pair.now.agent_id for pair in read_then if pair.now and pair.now.status == Status.RETIRED)

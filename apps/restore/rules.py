@@ -8,7 +8,7 @@ SUFFIX: Final = "-restored"
 
 
 def fresh_name(name: str, taken: Collection[str], characters: int) -> str:
-    """Return the name if it is free, else one with a suffix and a number; never longer than allowed."""
+    """Return the name if it is free, else the name with a suffix and a number, truncated to the maximum length."""
     suffixes = chain(("", SUFFIX), (f"{SUFFIX}-{number}" for number in count(2)))
     return next(fresh for suffix in suffixes if (fresh := _truncate_with_suffix(name, suffix, characters)) not in taken)
 

@@ -1,4 +1,4 @@
-"""Plans for skills. A deprecated skill stays so (R092); its text returns as a new draft, which a person approves."""
+"""Plans for skills. A deprecated skill stays deprecated (R092); its text returns as a new draft for review."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -28,14 +28,14 @@ Status = Skill.Status
 
 @dataclass(frozen=True, slots=True)
 class CurrentSkills:
-    """All present skills, and which of them were approved then."""
+    """All current skills, and which of them were approved at the earlier moment."""
 
     now: tuple[Skill, ...] = ()
     approved_then: frozenset[int] = frozenset()
 
 
 def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """Plan one skill among the present ones of its agent."""
+    """Plan one skill, given the current skills of its agent."""
     now, then = pair.now, pair.then
     if then is None:
         yield from _plan_newer_skill(pair, shelf)
@@ -50,7 +50,7 @@ def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
 
 
 def _plan_newer_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """Plan a skill created since: a draft reaches no customer and keeps waiting; an approved one leaves the index."""
+    """Plan a skill created later: a draft stays pending, because no customer sees it; an approved skill leaves the index."""
     now = pair.standing
     if now.status == Status.APPROVED and not _is_replacement(now, shelf):
         yield _deprecate_step(pair, "Deprecate it: it did not exist then")
@@ -61,7 +61,7 @@ def _plan_newer_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
 
 
 def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """Plan a new draft with the earlier text, since the skill itself cannot return to its earlier state."""
+    """Plan a new draft with the earlier text, because the skill itself cannot return to its earlier state."""
     now, then = pair.now, pair.past
     if now is not None and then.row.status == Status.DRAFT and now.status == Status.DEPRECATED:
         yield UnchangedNote(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
@@ -120,7 +120,7 @@ def _plan_rewording(pair: RowPair[Skill], shelf: CurrentSkills, act: Act, amend:
 
 
 def _plan_attachments(pair: RowPair[Skill]) -> PlanItems:
-    """Plan attachments: files added since go, removed ones come back, in their former order; their bytes were kept."""
+    """Plan attachments: files added later are removed, removed files return in their earlier order; their bytes were kept."""
     now, then = pair.standing, pair.past
     if "attachments" not in then.fields:
         return
@@ -145,7 +145,7 @@ def _attachment_values(files: tuple[Attachment, ...]) -> Values:
 
 
 def _skill_with_same_words(then: Skill, now: Skill | None, shelf: CurrentSkills) -> Skill | None:
-    """Return another living skill of the agent with the same text."""
+    """Return another skill of the agent that has the same text and is not deprecated."""
     others = (skill for skill in shelf.now if skill.status != Status.DEPRECATED and skill.agent_id == then.agent_id)
     return next(
         (skill for skill in others if (now is None or skill.pk != now.pk) and _has_same_words(skill, then)), None
@@ -153,7 +153,7 @@ def _skill_with_same_words(then: Skill, now: Skill | None, shelf: CurrentSkills)
 
 
 def _is_replacement(skill: Skill, shelf: CurrentSkills) -> bool:
-    """Return whether it was approved to replace a deprecated skill with the same text."""
+    """Return whether a skill was approved to replace a deprecated skill with the same text."""
     return any(
         other.pk in shelf.approved_then
         and other.status == Status.DEPRECATED

@@ -1,6 +1,6 @@
 """The verdict on a proposal: the words to apply, whether they still fit the live text, the scanner's findings, and the risk.
 
-Nothing is written here. `decisions.py` asks for a verdict while the proposal and its target are locked.
+This module writes nothing. `decisions.py` calls it while the proposal and its target are locked.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from apps.review.appliers.registry import applier_of
 class ApprovalRequest:
     """A reviewer's approval as it was sent.
 
-    `reviewed_sha256` is the hash of the words that the reviewer read. `content` holds the reviewer's own wording, None for
-    the words as they are. `read_at` is the version of the proposal, `target_read_at` that of the row it would change.
+    `reviewed_sha256` is the hash of the words that the reviewer read. `content` holds the reviewer's own wording, or None to
+    approve the words unchanged. `read_at` is the version of the proposal, and `target_read_at` that of the row it would change.
     """
 
     reviewed_sha256: str
@@ -33,10 +33,10 @@ class ApprovalRequest:
 
 
 def approval_verdict(proposal: Proposal, target: Target, request: ApprovalRequest) -> ApprovalVerdict:
-    """Judge an approval of `proposal` for `target`, both locked.
+    """Return the verdict on an approval of `proposal` for `target`, both locked.
 
-    Raises `Invalid` for words that cannot be applied, `NeedsRebase` where the live text changed since the proposal was
-    written, and `FindingsUnconfirmed` where the scanner found something that the reviewer did not confirm.
+    Raises `Invalid` for words that cannot be applied, `NeedsRebase` if the live text changed since the proposal was written, and
+    `FindingsUnconfirmed` if the scanner found something that the reviewer did not confirm.
     """
     applier = applier_of(proposal)
     words = _words_to_apply(proposal, applier, request)
@@ -63,7 +63,7 @@ def approval_verdict(proposal: Proposal, target: Target, request: ApprovalReques
 
 
 def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:
-    """Whether the target changed since the proposal was written over it."""
+    """Whether the target changed since the proposal was bound to it."""
     is_unbound = applier.appends or (applier.free_text and not proposal.is_edited)
     return not is_unbound and bool(applier.sha256(target) != proposal.base_sha256)
 

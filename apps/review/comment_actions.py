@@ -1,4 +1,4 @@
-"""Acts on comments: people add them, and withdraw their own."""
+"""Governed writes on comments: people add comments and withdraw their own."""
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
@@ -11,13 +11,13 @@ from apps.review.rules import ONLY_AUTHOR_WITHDRAWS, too_many_comments
 
 
 def add_comment(proposal: Proposal, *, actor: Actor, text: str) -> Comment:
-    """Say something to whoever else decides. It changes nothing of the proposal, nor of who has to agree; no agent is told."""
+    """Add a comment for other reviewers. It affects neither the proposal nor the required approvals, and agents cannot see it."""
     comment = Comment(tenant_id=proposal.tenant_id, proposal=proposal, agent_id=proposal.agent_id, author=actor.label)
     with (
         acting_as(actor),
         governed(Act.COMMENT_ADD, comment, actor=actor, evidence={"proposal_id": proposal.pk}) as row,
     ):
-        # A browser sends other line ends than it was given.
+        # Browsers send CRLF line ends.
         assign_values(row, Act.COMMENT_ADD, {"text": text.replace("\r\n", "\n").strip()})
         if refusal := too_many_comments(Comment.objects.visible_to(actor).about(proposal.pk).count()):
             raise Conflict(refusal)
@@ -25,7 +25,7 @@ def add_comment(proposal: Proposal, *, actor: Actor, text: str) -> Comment:
 
 
 def withdraw_comment(comment: Comment, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Comment:
-    """Take one's own comment back. That it was there stays to be seen; its words stay in the history of changes alone."""
+    """Withdraw one's own comment. Readers still see that there was one; only the change history keeps its words."""
     with governed(Act.COMMENT_WITHDRAW, comment, actor=actor, read_at=read_at, reason=reason) as row:
         if row.author != actor.label:
             raise NotPermitted(ONLY_AUTHOR_WITHDRAWS)

@@ -1,7 +1,7 @@
-"""Decisions on a proposal: approve, undo, rebase, and the expiry by a sweep. A decision and its effect share one commit.
+"""Decisions on a proposal: approve, undo, rebase, and expire. A decision and its effect share one commit.
 
-Every decision opens with `deciding`: it checks the actor, starts the transaction, and locks the row that the proposal would
-change and then the proposal, as the reviewer read it. What follows is the decision itself, and its records.
+Every decision starts with `deciding`. It checks the actor, opens the transaction, locks the target and then the proposal, and
+refuses a proposal that changed since the reviewer read it.
 """
 
 import logging
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DecisionResult:
-    """The outcome of an approval: the change is live, or more people have to agree."""
+    """The outcome of an approval: the change was applied, or more reviewers have to approve."""
 
     proposal: Proposal
     target: Governed
@@ -65,14 +65,14 @@ class DecisionResult:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision under way: its actor may take it, and both rows stay as they are until the commit."""
+    """A decision in progress: its actor is authorised and its target locked; `deciding` locks the proposal, too."""
 
     actor: Actor
     proposal: Proposal
     target: Target
 
     def approve(self, request: ApprovalRequest) -> DecisionResult:
-        """Record one reviewer's approval, and make the change once enough reviewers have agreed."""
+        """Record one reviewer's approval, and make the change once enough reviewers have approved."""
         proposal, target, actor = self.proposal, self.target, self.actor
         refuse_undecidable(proposal)
         refuse_changed_content(proposal, request.reviewed_sha256)
@@ -91,7 +91,7 @@ class Decision:
 
 @contextmanager
 def decision_transaction(act: Act, row: Governed, *, actor: Actor) -> Iterator[None]:
-    """Check that the actor may decide on `row`, log a refusal of this act, and hold one transaction for the whole decision."""
+    """Check that the actor may perform this act on `row`, log a refusal, and open one transaction for the whole decision."""
     with recording_refusals(actor, act, RefusalSubject.of(row)):
         check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
         with acting_as(actor):
@@ -100,23 +100,26 @@ def decision_transaction(act: Act, row: Governed, *, actor: Actor) -> Iterator[N
 
 @contextmanager
 def deciding(act: Act, proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Iterator[Decision]:
-    """Open a decision on a proposal: who, both locks, and freshness. `read_at` is the version that the actor read."""
+    """Open a decision: check the actor, lock the target and the proposal, and refuse a version other than `read_at`."""
     with decision_transaction(act, proposal, actor=actor):
-        # The target is locked first: its own actions revise the proposal afterwards, and two orders would deadlock.
+        # The target is locked first, as its own actions do before they revise a proposal; the reverse order could deadlock.
         target = lock_target(proposal, actor)
         lock_row(proposal, read_at)
         yield Decision(actor, proposal, target)
 
 
 def approve(proposal: Proposal, request: ApprovalRequest, *, actor: Actor) -> DecisionResult:
-    """Approve exactly the words that were read. The change is made once everybody has agreed whom its risk requires."""
+    """Approve exactly the words that the reviewer read.
+
+    The change is made once the required number of reviewers have approved.
+    """
     with deciding(Act.PROPOSAL_APPROVE, proposal, actor=actor, read_at=request.read_at) as decision:
         _check_act_of_target(decision)
         return decision.approve(request)
 
 
 def undo(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
-    """Take one's own approval back within a minute: the earlier text is live again as a new version, the proposal is open."""
+    """Undo one's own approval within a minute: restore the earlier text as a new version, and reopen the proposal."""
     applier = applier_of(proposal)
     with deciding(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as decision:
         if applier.undo is None:
@@ -132,7 +135,7 @@ def undo(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Pro
 def rebase(
     proposal: Proposal, *, actor: Actor, content: Mapping[str, Any] | None = None, read_at: int | None = None
 ) -> Proposal:
-    """Bind a proposal to the live text after a look at both; `content` replaces its words, None keeps them."""
+    """Bind a proposal to the current live text. `content` replaces the proposal's words; None keeps them."""
     applier = applier_of(proposal)
     with deciding(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as decision:
         words = None if content is None else applier.check(content)
@@ -140,7 +143,7 @@ def rebase(
 
 
 def expire(tenant_id: int, proposal_id: int) -> None:
-    """Close one proposal, unless somebody decided on it or gave it more time meanwhile."""
+    """Expire one proposal, unless it was decided or its time was extended meanwhile."""
     actor = system_actor(tenant_id, "proposal expiry")
     with acting_as(actor):
         proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id).first()
@@ -153,7 +156,7 @@ def expire(tenant_id: int, proposal_id: int) -> None:
 
 
 def _check_act_of_target(decision: Decision) -> None:
-    """Every approval counts, so each one comes from an actor who may make the change directly, at that place."""
+    """Check that the reviewer may also make the change directly on the target's rows, since every approval counts."""
     act, target = ACT_OF[Proposal.Kind(decision.proposal.kind)], decision.target
     with recording_refusals(decision.actor, act):
         check_actor(decision.actor, act, target.tenant_id, agent_id=target.agent_concerned)
@@ -162,5 +165,5 @@ def _check_act_of_target(decision: Decision) -> None:
 def _refuse_changed_since(applied: Proposal, target: Target) -> None:
     if "version" in applied.replaced_values and target.version != applied.replaced_values["version"]:
         raise IllegalTransition(
-            f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
+            f"{applied.target_label} changed again since then, so the approval cannot be undone. Edit it, or restore a version."
         )

@@ -1,4 +1,7 @@
-"""What customers would notice of a yes: one sentence for every kind, from the proposal alone, so that a list reads no targets."""
+"""The effect of an approval on customers, as one sentence per kind.
+
+Only the proposal is read, since lists do not load targets.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -15,7 +18,7 @@ _PROFILE_FIELDS = ("preferences", "notes")
 
 
 def impact_of(proposal: Proposal) -> str:
-    """What would be different, and for whom."""
+    """Return the sentence about an approval's effect: the agents, the customers, and the change."""
     return _SENTENCES[Kind(proposal.kind)](proposal)
 
 
@@ -30,7 +33,7 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def _changed_fields(proposal: Proposal, order: tuple[str, ...]) -> str:
-    """Those that would read otherwise; all that are named where none would."""
+    """Return the names of the fields that would change, or of all proposed fields if none would."""
     words = proposal.words
     differing = changed_fields(proposal.base_content, words) or words
     return _join_names(name for name in order if name in differing)
@@ -42,7 +45,7 @@ def _count_of_more(number: int, noun: str) -> str:
 
 def _line_counts(gained: int, lost: int) -> str:
     counts = [_count_of_more(gained, "line")] if gained else []
-    counts += [f"{lost} line{'' if lost == 1 else 's'} less"] if lost else []
+    counts += [f"{lost} fewer line{'' if lost == 1 else 's'}"] if lost else []
     return " and ".join(counts) or "the same lines"
 
 
@@ -103,16 +106,16 @@ def _block_sentence(proposal: Proposal, lines: str) -> str:
 
 def _profile(proposal: Proposal) -> str:
     fields = _changed_fields(proposal, _PROFILE_FIELDS)
-    return f"{_affected_agents(proposal)} goes by other {fields} of one customer; for everybody else nothing changes."
+    return f"{_affected_agents(proposal)} uses other {fields} for one customer; nothing changes for everybody else."
 
 
 def _rules(proposal: Proposal) -> str:
-    return f"{_affected_agents(proposal)} keeps {_count_of_more(len(proposal.words['lines']), 'rule')} with every customer."
+    return f"{_affected_agents(proposal)} follows {_count_of_more(len(proposal.words['lines']), 'rule')} with every customer."
 
 
 def _rule(_proposal: Proposal) -> str:
-    # Whether it holds for one agent or for all, only the rule itself knows.
-    return "The rule reads otherwise in every conversation that it holds in."
+    # The proposal does not name the agents of its rule.
+    return "The rule changes in every conversation to which it applies."
 
 
 _SENTENCES: Mapping[Kind, Callable[[Proposal], str]] = MappingProxyType(

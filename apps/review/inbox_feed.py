@@ -1,7 +1,7 @@
-"""What became of what waits for people, in the order of the audit chain: ids, kinds, states and versions, never words.
+"""The inbox feed, in the order of the audit chain: ids, kinds, states and versions of changed items, never their words.
 
-A place in it is a link's position and how the link's hash begins, so that a chain that was restored from a backup, or is another
-tenant's, is not taken for the one that somebody heard.
+A cursor holds a link's position and the beginning of its hash. This detects a cursor of another tenant, or one from before a
+restore.
 """
 
 import re
@@ -20,7 +20,7 @@ from apps.governance.models import AuditLink, ChangeRecord, Governed, Proposal
 from apps.governance.policy.policy_table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 
-# Whoever is further behind reads anew: that is less work than to be told of each.
+# A client that is further behind reads the whole inbox again, which is less work than reading every change.
 MOST_FEED_LINKS: Final = 2_000
 HASH_CHARACTERS: Final = 8
 _CURSOR_PATTERN: Final = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{8})?", re.ASCII)
@@ -30,7 +30,7 @@ MODELS_BY_LABEL: Final[Mapping[str, type[Governed]]] = {
 
 
 class FeedEventKind(StrEnum):
-    """What became of something that waits."""
+    """What happened to an inbox item."""
 
     APPEARED = "appeared"
     REVISED = "revised"
@@ -49,7 +49,7 @@ _CLOSING_ACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class InboxFeedCursor:
-    """How far somebody has heard: a link of the tenant's audit chain. Before the first one the hash is empty."""
+    """A position in the feed, which is a link of the tenant's audit chain. The hash is empty before the first link."""
 
     position: int = 0
     beginning: str = ""
@@ -59,7 +59,7 @@ class InboxFeedCursor:
 
     @classmethod
     def read(cls, value: str) -> Self | None:
-        """As it was given; None where it is none."""
+        """Parse the text of a cursor; None if it is malformed."""
         found = _CURSOR_PATTERN.fullmatch(value)
         if found is None or (found[1] == "0") != (found[2] is None):
             return None
@@ -67,13 +67,13 @@ class InboxFeedCursor:
 
     @classmethod
     def of(cls, link: AuditLink) -> Self:
-        """Right behind this link."""
+        """Return the cursor right after this link."""
         return cls(link.position, link.sha256[:HASH_CHARACTERS])
 
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """One change of something that waits. Where its row was taken back, `proposers` are the agents that wrote in it."""
+    """One change of an inbox item. `proposers` are the ids of the agents that wrote the item, if its row was withdrawn."""
 
     mark: InboxFeedCursor
     subject: str
@@ -86,7 +86,7 @@ class FeedEntry:
 
 @dataclass(frozen=True, slots=True)
 class FeedPage:
-    """What happened behind a place, and the place behind all of that."""
+    """The entries after a cursor, and the cursor after the last of them."""
 
     entries: Sequence[FeedEntry]
     mark: InboxFeedCursor
@@ -94,7 +94,7 @@ class FeedPage:
 
 @dataclass(frozen=True, slots=True)
 class FeedItem:
-    """An entry as one who may see it is told of it."""
+    """An entry in the form that is sent to an actor who may see it."""
 
     mark: InboxFeedCursor
     noun: str
@@ -102,14 +102,14 @@ class FeedItem:
 
 
 def newest_cursor(tenant_id: int) -> InboxFeedCursor:
-    """Where the tenant's chain ends."""
+    """Return the cursor at the end of the tenant's chain."""
     with acting_as(system_actor(tenant_id)):
         last = AuditLink.objects.filter(tenant_id=tenant_id).order_by("-position").first()
         return InboxFeedCursor.of(last) if last else InboxFeedCursor()
 
 
 def read_feed_page(tenant_id: int, mark: InboxFeedCursor) -> FeedPage | None:
-    """All of the tenant, whoever may see it; None where it is too much, or the place is none of this chain."""
+    """Return all entries of the tenant after a cursor, or None if there are too many or the cursor is of another chain."""
     with acting_as(system_actor(tenant_id)):
         chain = AuditLink.objects.filter(tenant_id=tenant_id).order_by("position")
         links = list(chain.filter(position__gte=mark.position)[: MOST_FEED_LINKS + 2])
@@ -124,14 +124,14 @@ def read_feed_page(tenant_id: int, mark: InboxFeedCursor) -> FeedPage | None:
 
 
 def items_visible_to(entries: Collection[FeedEntry], actor: Actor) -> list[FeedItem]:
-    """Those of them that the actor sees: people their tenant's, an agent its own."""
+    """Return the entries that the actor may see: all of the tenant's for a person, only its own for an agent."""
     with acting_as(actor):
         there = {name: _visible_rows(model, entries, actor) for name, model in MODELS_BY_LABEL.items()}
         return [item for entry in entries if (item := _feed_item(entry, there[entry.subject], actor)) is not None]
 
 
 def waiting_counts(actor: Actor) -> Mapping[str, int]:
-    """How many wait for a person just now, of those that the actor sees."""
+    """Return the numbers of pending proposals, drafts and escalations that the actor may see."""
     with acting_as(actor):
         return {
             "proposals": _only_own_rows(Proposal.objects.visible_to(actor).waiting(timezone.now()), actor).count(),
@@ -159,14 +159,14 @@ def _entries(tenant_id: int, links: Sequence[AuditLink]) -> Iterator[FeedEntry]:
 
 
 def _proposers(record: ChangeRecord) -> frozenset[int]:
-    """Of a row that is no more, its records say whose it was."""
+    """Return the ids of the agents that wrote a deleted row, from the row's change records."""
     of_row = ChangeRecord.objects.filter(tenant_id=record.tenant_id, subject_type=record.subject_type)
     agents = of_row.filter(subject_id=record.subject_id, agent_id__isnull=False).order_by()
     return frozenset(agent_id for agent_id in agents.values_list("agent_id", flat=True).distinct() if agent_id)
 
 
 def event_kind(record: ChangeRecord) -> FeedEventKind:
-    """What a change of something that waits comes to for whoever decides."""
+    """Return what a change record means for the inbox: the item appeared, was revised, or was closed."""
     act = Act(record.act)
     if act in _CLOSING_ACTS:
         return FeedEventKind.CLOSED
@@ -180,7 +180,10 @@ def _existing_ids(model: type[Governed], records: Sequence[ChangeRecord]) -> set
 
 
 def _only_own_rows(rows: QuerySet[Any], actor: Actor) -> QuerySet[Any]:
-    """An agent may read some that others proposed, of rules that are everybody's; it is told of its own alone."""
+    """Restrict an agent to its own rows.
+
+    It may also read some proposals of others about shared rules, which its feed leaves out.
+    """
     return rows if actor.is_person else rows.filter(agent=actor.agent_id)
 
 

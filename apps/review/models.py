@@ -1,7 +1,7 @@
 """Models of review: bulk decisions with their items, comments on proposals, and saved inbox filters.
 
-A bulk decision records who decided what on which proposals, and the result for each. People write comments for people. A saved
-filter is a named narrowing of the inbox.
+A bulk decision records a person's decision on several proposals, and the result for each. People write comments for people. A
+saved filter is a named search of the inbox.
 """
 
 from typing import ClassVar, Self
@@ -20,31 +20,32 @@ from apps.review.rules import FILTERS_KEPT, NAME_CHARACTERS, QUERY_CHARACTERS, c
 
 
 class CommentQuerySet(GovernedQuerySet["Comment"]):
-    """Adjectives for comments."""
+    """Filters for comments."""
 
     def about(self, proposal_id: int) -> Self:
-        """Those on one proposal, the first said first."""
+        """Return the comments on one proposal, oldest first."""
         return self.filter(proposal=proposal_id).order_by("pk")
 
     def standing(self) -> Self:
-        """Those whose author has not withdrawn them."""
+        """Return the comments that were not withdrawn."""
         return self.filter(status=Comment.Status.ACTIVE)
 
 
 class Comment(Governed):
-    """What one person said about a proposal. Its words never change; its author may withdraw them. No agent reads one."""
+    """A person's comment on a proposal. Its text never changes, but its author may withdraw it. Agents cannot read comments."""
 
     class Status(models.TextChoices):
-        """Withdrawn is final; who thinks again says it again."""
+        """The state of a comment. Withdrawn is final."""
 
         ACTIVE = "active"
         WITHDRAWN = "withdrawn"
 
-    # The database refuses the deletion itself; Django would look, where an agent that takes its proposal back may not.
+    # The database refuses the deletion. Django's own check would read comments, which an agent that withdraws its proposal may
+    # not.
     proposal = models.ForeignKey(
         "governance.Proposal", on_delete=models.DO_NOTHING, related_name="comments", editable=False
     )
-    # Whose proposal it is; none where it is for the whole organisation.
+    # The proposal's agent; null if the proposal is for the whole organisation.
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, editable=False)
     text = models.TextField("comment", validators=[validate_storable_text], blank=True)
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
@@ -71,44 +72,44 @@ class Comment(Governed):
         return f"Comment on proposal {self.proposal_id}"
 
     def clean(self) -> None:
-        """It says something, in so many characters."""
+        """Refuse a comment that is blank or too long."""
         if self.status == Comment.Status.ACTIVE and (found := comment_flaw(self.text)):
             raise ValidationError({"text": found})
 
     @transition(field=status, source=Status.ACTIVE, target=Status.WITHDRAWN)
     def withdraw(self) -> None:
-        """Its author takes it back: the words are gone from every page, and stay in the history of changes."""
+        """Mark the comment as withdrawn. Its words disappear from every page, and only the change history keeps them."""
 
 
 READERS = PEOPLE | {Role.STAFF}
 
 
 class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
-    """Adjectives for saved filters."""
+    """Filters for saved filters of the inbox."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """A person's own, and those that others share with the tenant; nothing for whoever is no person."""
+        """Return a person's own filters and the filters that the tenant's members share; none for agents and workers."""
         if actor.role not in READERS:
             return self.none()
         seen = models.Q(user_id=actor.user_id) | models.Q(is_shared=True)
         return self.filter(seen, tenant_id=actor.tenant_id)
 
     def own(self, actor: Actor) -> Self:
-        """Those that this person saved."""
+        """Return the filters that this person saved."""
         return self.filter(tenant_id=actor.tenant_id, user_id=actor.user_id)
 
 
 class SavedFilter(models.Model):
-    """What one person narrowed the inbox to, under a name. It is saved and deleted, and never changes."""
+    """An inbox search that a person saved under a name. It can be deleted but not changed."""
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
     quota_slot = models.PositiveSmallIntegerField(
-        help_text="Each of a person's filters has one, so they cannot be more."
+        help_text="Each filter of a person takes one slot, which limits their number."
     )
     name = models.CharField(max_length=NAME_CHARACTERS)
     query = models.CharField(
-        max_length=QUERY_CHARACTERS, help_text="What stands in the address behind the question mark."
+        max_length=QUERY_CHARACTERS, help_text="The query string of the inbox's URL, without the question mark."
     )
     is_shared = models.BooleanField()
     created_at = models.DateTimeField(db_default=Now())
@@ -137,15 +138,15 @@ class SavedFilter(models.Model):
         return self.name
 
 
-# Django looks for an app's models here.
+# Django looks for an app's models in this module.
 __all__ = ["BulkDecision", "BulkItem", "Comment", "SavedFilter"]
 
 
 class BulkDecision(models.Model):
-    """One person's same word on many proposals of a kind. Append-only; each proposal keeps its own change record."""
+    """One person's decision on many proposals of one kind. Append-only; each proposal keeps its own change record."""
 
     class Verb(models.TextChoices):
-        """What is said of all of them."""
+        """The decision that applies to all of the proposals."""
 
         APPROVE = "approve"
         REJECT = "reject"
@@ -167,10 +168,10 @@ class BulkDecision(models.Model):
 
 
 class BulkItem(models.Model):
-    """One of its proposals, as the person read it, and what became of it. It is decided once."""
+    """One proposal of a bulk decision, with the version that the person read, and the result. It is decided once."""
 
     class State(models.TextChoices):
-        """Refused is final too: a person decides on it by hand."""
+        """The state of an item. Done and refused are final; a person decides on a refused proposal individually."""
 
         WAITING = "waiting"
         DONE = "done"
@@ -178,7 +179,7 @@ class BulkItem(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     decision = models.ForeignKey(BulkDecision, db_index=False, on_delete=models.PROTECT, related_name="items")
-    # A number and no reference: an agent may take its proposal back meanwhile.
+    # Not a foreign key, because an agent may withdraw its proposal meanwhile.
     proposal_id = models.BigIntegerField()
     read_version = models.PositiveIntegerField(help_text="The version of the proposal that the person read.")
     state = models.CharField(max_length=10, choices=State.choices, db_default=State.WAITING)

@@ -1,4 +1,4 @@
-"""How what waits, and what was decided, is divided for whoever decides."""
+"""The queues of the inbox (waiting, snoozed, decided and others), as query conditions."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from apps.governance.models import Proposal
 from apps.governance.models.proposals import CLAIM_DURATION
 
 State = Proposal.State
-# A weekend and a day: who waits longer than this was forgotten.
+# A weekend and a day: a proposal that is still pending after that was probably forgotten.
 OVERDUE_AFTER: Final = timedelta(days=3)
 LABELS: Mapping[str, str] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
 
 
 def queue_conditions(now: datetime) -> Mapping[str, Q]:
-    """Every queue with what is in it. What needs a second reviewer waits, too."""
+    """Return the condition of each queue. A proposal that needs a second reviewer is also in the waiting queue."""
     waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
     return MappingProxyType(
         {
@@ -41,10 +41,10 @@ def queue_conditions(now: datetime) -> Mapping[str, Q]:
 
 
 def claimed_condition(now: datetime) -> Q:
-    """Those somebody is looking at."""
+    """Return the condition for proposals with a claim that has not lapsed."""
     return Q(claimed_at__gt=now - CLAIM_DURATION)
 
 
 def overdue_condition(now: datetime) -> Q:
-    """Those that were asked for too long ago."""
+    """Return the condition for proposals that were created longer than `OVERDUE_AFTER` ago."""
     return Q(created_at__lt=now - OVERDUE_AFTER)

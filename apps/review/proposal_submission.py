@@ -1,4 +1,4 @@
-"""How a proposal of each kind is handed in over a surface that names the kind."""
+"""Submission of proposals by kind, for surfaces whose requests name a kind."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -30,11 +30,14 @@ def submit_proposal(
     rationale: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Put a change before a person, in whose words the caller says. The rules' target is an agent's id, or none for all."""
+    """Submit a change for approval. `taint` is the source of its text.
+
+    For a new rule, `target_id` is the id of the agent, or None for all agents.
+    """
     if kind not in _SUBMIT_BY_KIND:
         raise Invalid(
-            f"{kind.label} is not asked for by itself. Ask for one of: {', '.join(_SUBMIT_BY_KIND)}.",
-            {"kind": ["This comes about in another way."]},
+            f"A proposal of the kind “{kind.label}” cannot be submitted here. Choose one of: {', '.join(_SUBMIT_BY_KIND)}.",
+            {"kind": ["This kind is created in another way."]},
         )
     with acting_as(actor):
         target = _target(kind, target_id, actor)
@@ -44,7 +47,7 @@ def submit_proposal(
 
 
 def proposal_texts(content: Values, rationale: str) -> str:
-    """All that somebody says in a proposal, line by line, also where it is not what the kind asks for."""
+    """Return all texts in a proposal's content and rationale, one per line, including fields that the kind does not take."""
     texts, left = [], deque[object]([content, rationale])
     while left:
         value = left.popleft()
@@ -82,26 +85,24 @@ def _target(kind: Kind, target_id: int | None, actor: Actor) -> Target:
 def _single_text(content: Values, name: str) -> str:
     text = content.get(name)
     if set(content) != {name} or not isinstance(text, str):
-        raise Invalid(f"Send `{name}`, a text, and nothing else.", {"content": [f"It has to hold `{name}` alone."]})
+        raise Invalid(f"Send `{name}`, a text, and nothing else.", {"content": [f"This must hold only `{name}`."]})
     return text
 
 
 def _field_texts(content: Values) -> Mapping[str, str]:
     if not content or not all(isinstance(text, str) for text in content.values()):
-        raise Invalid("Send at least one field with its text.", {"content": ["Each field is a text."]})
+        raise Invalid("Send at least one field with its text.", {"content": ["Each field must be a text."]})
     return content
 
 
 def _line_list(content: Values) -> list[str]:
     lines = content.get("lines")
     if set(content) != {"lines"} or not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise Invalid(
-            "Send `lines`: a list of texts, and nothing else.", {"content": ["It has to hold `lines` alone."]}
-        )
+        raise Invalid("Send `lines`: a list of texts, and nothing else.", {"content": ["This must hold only `lines`."]})
     return lines
 
 
-# Who asks, with which evidence and in whose words, as the acts take it.
+# The keyword arguments `actor`, `evidence` and `taint` of the submitting action.
 SubmissionTerms = Mapping[str, Any]
 SubmissionFunction = Callable[[Target, Values, SubmissionTerms, str], Proposal]
 

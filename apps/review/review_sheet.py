@@ -1,6 +1,6 @@
 """The review sheet: base, live and proposed value of each field, and what the decision requires.
 
-The module also approves only some sections of a persona proposal, and says why a proposal cannot be tried yet.
+The module also approves single sections of a persona proposal, and tells why a proposal cannot be tried yet.
 """
 
 from collections.abc import Collection
@@ -23,7 +23,7 @@ from apps.tenants.review_settings import review_terms
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of the target: what the proposer read, what is live, what would be."""
+    """One field of the target: the value that the proposer read, the live value, and the value after an approval."""
 
     name: str
     base: Any  # Any: a text, or a list of lines
@@ -32,13 +32,13 @@ class FieldChange:
 
     @property
     def moved(self) -> bool:
-        """Whether somebody changed it since the proposer read it."""
+        """Whether the live field changed since the proposer read it."""
         return bool(self.base != self.live)
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalSheet:
-    """A proposal as one decides on it. Without a target there is nothing left to apply."""
+    """A proposal as a reviewer sees it. `target` is None if the row no longer exists, so that nothing can be applied."""
 
     proposal: Proposal
     applier: Applier
@@ -54,12 +54,12 @@ class ProposalSheet:
 
     @property
     def needs_edited_content(self) -> bool:
-        """Whether the reviewer has to say what the free text comes to."""
+        """Whether the proposal is free text, which a reviewer must still put into the target's fields."""
         return self.applier.free_text and not self.proposal.is_edited
 
     @property
     def would(self) -> ProposedOutcome | None:
-        """What a yes would do; None of what is decided, has nothing to change, or needs words that a reviewer has to find."""
+        """The effect of an approval; None if the proposal is not open, has no target, or needs a reviewer's wording."""
         if self.target is None or self.needs_edited_content or self.proposal.state != Proposal.State.OPEN:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
@@ -67,7 +67,7 @@ class ProposalSheet:
 
     @property
     def offered(self) -> Values:
-        """The sections that would read otherwise, each as last worded; what a reviewer left out once is offered again."""
+        """The sections that would change, in their latest wording, including sections that a reviewer left out before."""
         if self.target is None or self.needs_edited_content or not self.applier.by_section:
             return {}
         live = self.applier.live(self.target)
@@ -76,19 +76,19 @@ class ProposalSheet:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The sections that were proposed and that a reviewer did not take."""
+        """The proposed sections that a reviewer left out."""
         if self.applier.free_text or not self.applier.by_section:
             return ()
         return tuple(name for name in self.proposal.content if name not in self.proposal.words)
 
     @property
     def can_undo(self) -> bool:
-        """Whether a yes to it can be taken back for a minute."""
+        """Whether an approval of this kind can be undone (within a minute)."""
         return self.applier.undo is not None
 
 
 def read_review_sheet(proposal: Proposal, *, actor: Actor) -> ProposalSheet:
-    """Read a proposal beside its target as both stand now."""
+    """Read the current state of a proposal and its target."""
     applier = applier_of(proposal)
     terms = review_terms(actor)
     with acting_as(actor):
@@ -136,24 +136,25 @@ def _as_texts(value: object) -> list[str]:
 def approve_sections(
     proposal: Proposal, sections: Collection[str], yes: ApprovalRequest, *, actor: Actor
 ) -> DecisionResult:
-    """Edit, then approve: the words of these sections, as they were proposed; the others stay as they are."""
+    """Approve only these sections.
+
+    The proposal is edited to contain only them, and other sections of the target do not change.
+    """
     offered = read_review_sheet(proposal, actor=actor).offered
     foreign = [name for name in sections if name not in offered]
     if foreign or not sections:
-        among = f"It would change {', '.join(offered)}." if offered else "It has no sections to choose from."
+        among = f"It changes {', '.join(offered)}." if offered else "It has no sections to choose from."
         raise Invalid(
-            f"Take at least one of the sections that this proposal would change; to take none, reject it. {among}",
+            f"Choose at least one of the sections that this proposal changes, or reject it. {among}",
             {name: ["The proposal does not change this."] for name in foreign},
         )
     content = {name: text for name, text in offered.items() if name in sections}
     return approve(proposal, replace(yes, content=content), actor=actor)
 
 
-_NO_WORDING_YET: Final = (
-    "Proposal {number} does not say yet in which words the change would be made. Edit it, or choose another."
-)
+_NO_WORDING_YET: Final = "Proposal {number} has no final wording yet. Edit it, or choose another."
 
 
 def trial_blocker(proposal: Proposal, actor: Actor) -> str:
-    """Why nobody can try it yet; empty where it says what would stand there."""
+    """Return why the proposal cannot be tried yet; empty if it can."""
     return _NO_WORDING_YET.format(number=proposal.pk) if read_review_sheet(proposal, actor=actor).would is None else ""

@@ -1,7 +1,7 @@
-"""The one writer of saved filters.
+"""Actions that save and delete inbox filters. Only this module writes `SavedFilter`.
 
-No change record: by what somebody reads the inbox changes nothing that agents or customers meet, and a search may name a
-customer, which is then gone with the filter.
+Filters have no change records: they change nothing for agents or customers. A search may also name a customer, and deleting the
+filter must remove that name.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from apps.review.rules import (
     single_spaced,
 )
 
-ONLY_MEMBERS_SAVE: Final = "Only members of the tenant save filters. Platform staff uses those that are shared."
+ONLY_MEMBERS_SAVE: Final = "Only members of the tenant can save filters. As platform staff, use the shared ones."
 _CONFLICT_MESSAGES: Final[Mapping[str | None, str]] = {
-    "person_names_a_filter_once": "You have a filter of that name. Choose another name, or delete the old one first.",
+    "person_names_a_filter_once": "You already have a filter with this name. Choose another name, or delete the old one first.",
 }
-_SAVED_CONCURRENTLY: Final = "You saved another filter this very moment. Try again."
+_SAVED_CONCURRENTLY: Final = "You saved another filter at the same moment. Try again."
 
 
 def save_filter(*, actor: Actor, name: str, query: str, is_shared: bool) -> SavedFilter:
-    """Keep what the inbox is narrowed to for whoever acts, and where it is shared for every member of the tenant."""
+    """Save an inbox search for the acting person, or for every member of the tenant if `is_shared`."""
     if actor.role not in PEOPLE or actor.user_id is None:
         raise NotPermitted(ONLY_MEMBERS_SAVE)
     name = single_spaced(name)
@@ -55,7 +55,7 @@ def save_filter(*, actor: Actor, name: str, query: str, is_shared: bool) -> Save
 
 
 def delete_filter(saved: SavedFilter, *, actor: Actor) -> None:
-    """Take a filter away for good. Whoever had it on their page reads on by another."""
+    """Delete a filter permanently. A page that uses it falls back to another filter."""
     if not may_be_deleted_by(saved, actor):
         raise NotPermitted(ONLY_MAKER_DELETES)
     with acting_as(actor):
@@ -63,7 +63,7 @@ def delete_filter(saved: SavedFilter, *, actor: Actor) -> None:
 
 
 def may_be_deleted_by(saved: SavedFilter, actor: Actor) -> bool:
-    """Whether this person may take it away."""
+    """Whether the actor may delete the filter."""
     return actor.role in PEOPLE and may_delete_filter(
         is_own=saved.user_id == actor.user_id, is_shared=saved.is_shared, is_admin=actor.role is Role.ADMIN
     )

@@ -1,4 +1,4 @@
-"""Decisions on a skill's draft from its own page: the draft waits in a proposal, and that proposal is decided (R093, R107)."""
+"""Decisions on a skill's draft from the skill's own page. Each one decides on the proposal that holds the draft (R093, R107)."""
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflict, IllegalTransition, Stale
@@ -21,9 +21,9 @@ def approve_skill(
     reason: str = "",
     confirm_findings: bool = False,
 ) -> DecisionResult:
-    """Approve a draft as it was read. It reaches customers once everybody has agreed whom its risk requires.
+    """Approve a draft as the reviewer read it. It reaches customers once the required number of reviewers have approved.
 
-    Sessions that are open keep the skill index that they started with.
+    Open sessions keep the skill index that they started with.
     """
     with decision_transaction(Act.SKILL_APPROVE, skill, actor=actor):
         lock_row(skill, read_at)
@@ -35,12 +35,12 @@ def approve_skill(
 
 
 def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, read_at: int | None = None) -> Proposal:
-    """Reject a draft, as from the inbox: its author reads the reason with the proposal, and may write another draft."""
+    """Reject a draft, as the inbox does. Its author can read the reason with the proposal, and may write another draft."""
     with decision_transaction(Act.PROPOSAL_REJECT, skill, actor=actor):
         refuse_stale(skill, read_at)
         waiting = submission_of(skill, actor)
         if waiting is None:
-            raise Conflict("This draft waits for nobody's review any more. Discard it, or approve it as it is.")
+            raise Conflict("This draft no longer waits for a review. Discard it, or approve it as it is.")
         return reject_proposal(waiting, actor=actor, reason=reason, reason_code=reason_code)
 
 

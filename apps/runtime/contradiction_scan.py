@@ -1,7 +1,7 @@
-"""The nightly look at what each agent goes by: which lines cannot both be right, kept for people, in nobody's prompt (R089).
+"""The nightly scan for contradictions in the texts that an agent follows. People see the findings; no prompt does (R089).
 
-No model is asked, and no transaction is open while texts are compared. What stands is read, compared, and each change of what is
-known is a commit of its own.
+The scan calls no model, and no transaction is open while texts are compared. It reads the texts, compares them, and commits each
+changed finding separately.
 """
 
 import logging
@@ -52,14 +52,14 @@ from apps.text_analysis.contradictions.detection import (
 
 logger = logging.getLogger(__name__)
 
-# What one look reads and compares at most: some seconds of one worker.
+# The most that one scan reads and compares, which takes a worker some seconds.
 MAX_LINES: Final = 10_000
 SCAN_LIMITS: Final = ComparisonLimits(pairs=200_000, findings=200)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What a look came to: how many texts it read, whether it reached the end, and what changed in what is known."""
+    """The result of a scan: the number of texts, whether it reached the end, and the changes in the findings."""
 
     extent: ScanExtent
     new: int
@@ -69,7 +69,7 @@ class ScanResult:
 
 @dataclass(frozen=True, slots=True)
 class ScanInput:
-    """The texts a look reads, which of them fit, and what the agent may call."""
+    """The texts of a scan, how many of them fit, and the tools that the agent may call."""
 
     texts: Sequence[AgentText]
     tools: ToolNames
@@ -81,9 +81,9 @@ class ScanInput:
 
 
 def scan_agent(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = False) -> ScanResult | None:
-    """Look at an agent's lines once. None: this night's look has ended and nobody asked for another, or a worker looks.
+    """Scan an agent's texts once. None if tonight's scan is done and no other was requested, or if another worker is scanning.
 
-    `at_once` is for a person at a terminal.
+    `at_once` scans without waiting for the nightly run, for a person at a terminal.
     """
     with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
@@ -99,7 +99,7 @@ def scan_agent(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = Fa
 
 
 def run_scheduled_scan(tenant_id: int, agent_id: int) -> None:
-    """Look under the tenant that came with the id."""
+    """Scan an agent of this tenant, if its scan is due."""
     found = scan_agent(agent_id, actor=system_actor(tenant_id, "contradictions"), now=timezone.now())
     if found:
         extra = {"agent_id": agent_id, "texts": found.extent.text_count, "new": found.new, "gone": found.gone}
@@ -107,7 +107,7 @@ def run_scheduled_scan(tenant_id: int, agent_id: int) -> None:
 
 
 def _read_scan_input(agent: Agent, actor: Actor, now: datetime) -> ScanInput:
-    """What people wrote first, then memory, then runbooks: what does not fit is the latest runbooks."""
+    """Read people's texts first, then memory, then runbooks, so that the limit cuts off only the latest runbooks."""
     texts = [
         *persona_and_rule_texts(agent.pk, actor),
         *memory_texts(agent.pk, actor, now),
@@ -119,7 +119,7 @@ def _read_scan_input(agent: Agent, actor: Actor, now: datetime) -> ScanInput:
 
 
 def _callable_tools(agent: Agent, actor: Actor) -> ToolNames:
-    """What the agent may call in some conversation or other, and which other names are tools."""
+    """The names of the tools that the agent may call in any conversation, and the names of all other tools."""
     offer = ToolOffer(
         may_propose_schedules=agent.may_propose_schedules,
         may_ask_agents=True,
@@ -157,7 +157,7 @@ def _store_findings(
 def _write(
     held: ScanLease, change: ScanChanges, rows: Mapping[int, Contradiction], actor: Actor, now: datetime
 ) -> None:
-    """Each in a commit of its own, so that a worker that dies leaves what it has done."""
+    """Write each change in its own commit, so that changes already written survive if the worker dies."""
     for pair in change.new:
         record_contradiction(held.agent_id, actor=actor, pair=pair)
     for row_id in change.back:

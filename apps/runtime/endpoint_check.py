@@ -1,4 +1,4 @@
-"""One tiny call of an endpoint, to see whether it answers; asked by a person, outside every transaction."""
+"""A small test call of a model endpoint, requested by a person and made outside every transaction."""
 
 from dataclasses import dataclass
 from time import monotonic
@@ -14,13 +14,13 @@ from apps.tenants.endpoints.endpoint_access import endpoint_to_test
 
 TIMEOUT_SECONDS = 20.0
 REPLY_TOKENS = 16
-# Whatever answers may answer at length.
+# An unknown server may answer with a long text.
 ERROR_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointCheck:
-    """What came back, in one sentence; `code` is empty where a model answered."""
+    """The result of the test call, in one sentence; `code` is empty if a model answered."""
 
     detail: str
     code: str = ""
@@ -29,12 +29,12 @@ class EndpointCheck:
 
     @property
     def is_ok(self) -> bool:
-        """Whether agents can think there."""
+        """Whether agents can use the endpoint."""
         return not self.code
 
 
 def try_endpoint(endpoint_id: int, *, actor: Actor, model: str = "") -> EndpointCheck:
-    """Say hello to a model there. Nothing of it is kept but what whoever asked is told."""
+    """Send a short request to a model of the endpoint. Only the caller gets the result; nothing is stored."""
     endpoint = endpoint_to_test(endpoint_id, actor=actor)
     asked = model or settings.DEFAULT_MODEL
     began = monotonic()
@@ -54,7 +54,7 @@ def _describe_reply(reply: ModelReply, milliseconds: int) -> EndpointCheck:
 
 
 def _send_test_request(place: OpenedEndpoint, model: str) -> ModelReply:
-    # Named, not imported: the vendor's SDK takes a second and a half, which no other page should wait for.
+    # Imported by name: loading the vendor's SDK takes a second and a half, and other pages should not wait for it.
     backend: ModelBackend = import_string("apps.runtime.worker.model_backends.turn_backend_at")(place)
     request = ModelRequest(
         model, REPLY_TOKENS, (), ({"role": "user", "content": "Say yes."},), timeout_seconds=TIMEOUT_SECONDS

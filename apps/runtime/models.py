@@ -1,11 +1,11 @@
 """Models of the runtime: frozen sessions, turns, model calls and tool steps; also spend, circuit breakers and periodic tasks.
 
-Sessions, turns, calls and steps are journal tables: one writer, no change record. Every query names the tenant, or row security
-does, so the leading columns of a composite key have no index of their own.
+Sessions, turns, model calls and tool steps are journal tables: they have one writer and no change records. Every query filters by
+tenant, itself or through row security, so columns that begin a composite key need no index of their own.
 
-`PeriodicTask` records when Celery beat last woke a worker. `CircuitBreaker` is what workers know about failing endpoints.
-`ExternalTurnFields` adds the fields of a turn that an external agent takes. `Spend` is the cost of a day: a counter beside
-the journal, written by the same statements.
+`PeriodicTask` records when a worker last ran a job of Celery beat. `CircuitBreaker` records failures of endpoints.
+`ExternalTurnFields` adds the fields of a turn that an external agent takes. `Spend` is the cost of a day: a counter next to the
+journal, updated by the statements that write the journal.
 """
 
 import json
@@ -20,11 +20,11 @@ from apps.runtime.limits.circuit_breaker import BreakerState
 
 
 class PeriodicTask(models.Model):
-    """One entry of the beat's table: how often it is due, and when a worker was last woken by it. It is no tenant's."""
+    """A scheduled job of Celery beat: how often it is due, and when a worker last ran it. It belongs to no tenant."""
 
     task = models.CharField(max_length=120, primary_key=True)
     interval_seconds = models.FloatField()
-    registered_at = models.DateTimeField(help_text="When a beat first had it in its table.")
+    registered_at = models.DateTimeField(help_text="When Celery beat first registered the job.")
     last_run_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -32,9 +32,9 @@ class PeriodicTask(models.Model):
 
 
 class CircuitBreaker(models.Model):
-    """What is known of a failing model at an endpoint; 0 is the installation's.
+    """The circuit breaker of a model at an endpoint; endpoint 0 is the installation's.
 
-    It is no tenant's: tenants share the installation's endpoint, and whoever's call fails there spares the others theirs.
+    It belongs to no tenant, since tenants share the installation's endpoint: after one tenant's calls fail, all tenants pause.
     """
 
     endpoint_id = models.BigIntegerField()
@@ -60,9 +60,10 @@ class CircuitBreaker(models.Model):
 
 
 class ExternalTurnFields(models.Model):
-    """`external_user_turn` is the user turn as it was handed out, with its owners, until the turn ends.
+    """Fields of a turn that an external agent takes.
 
-    `report_sha256` tells its report.
+    `external_user_turn` is the user turn as it was handed out, with the owners of its bytes, until the turn ends.
+    `report_sha256` identifies the agent's report, so that a repeated one is recognised.
     """
 
     external_user_turn = models.JSONField(null=True)
@@ -73,10 +74,10 @@ class ExternalTurnFields(models.Model):
 
 
 class Spend(models.Model):
-    """What an agent's model calls of one day used, by the tenant's clock, counted in the statements that write the calls (R166).
+    """Usage of an agent's model calls on one day of the tenant's clock, counted by the statements that write the calls (R166).
 
-    `cost_micro_usd` is that of turns and knows nothing of `unpriced_calls`; what looks of the learning used stands beside it, with
-    prompts as one count of tokens. `budget_escalated_at` is when a person was asked, as the tenant's budget of the day was spent.
+    `cost_micro_usd` is the cost of turns, without `unpriced_calls`. The `learning_` columns count the learning's model calls,
+    with all tokens of a prompt in one number. `budget_escalated_at` is when a person was told that the day's budget was spent.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
@@ -110,16 +111,16 @@ class Spend(models.Model):
 
     @property
     def all_calls(self) -> int:
-        """Of turns and of the learning."""
+        """The number of model calls by turns and by the learning."""
         return self.calls + self.learning_calls
 
     @property
     def all_cost_micro_usd(self) -> int:
-        """Of turns and of the learning: what the day's budget is held against."""
+        """The cost of turns and of the learning, which the day's budget limits."""
         return self.cost_micro_usd + self.learning_cost_micro_usd
 
 
-# Django looks for an app's models here.
+# Django expects every model of an app in this module, so models of other modules are imported here.
 __all__ = [
     "CircuitBreaker",
     "ModelCall",
@@ -132,15 +133,15 @@ __all__ = [
     "Turn",
 ]
 _HAS_LEARNING_VERSION, _IS_RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
-# A turn is born without either; an entry of an index is written when there is something to find.
+# A new turn has no reply and no session, so indexes restricted to turns that have one stay small.
 _HAS_REPLY, _HAS_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
 _IS_SKILL_READ = models.Q(name__in=["get_skill", "skill_view"])
-# In round 0 each worker counted its own steps.
+# Earlier releases wrote round 0, in which each worker numbered its own steps from 1, so the fence makes these steps unique.
 _FENCE_IN_ROUND_0 = models.Case(models.When(round=0, then="fence"), default=0)
 
 
 class SnapshotPart(models.Model):
-    """One slot with the owners of its bytes, stored once per tenant and content: the same words by another are another part."""
+    """The text of a prompt slot and the owners of its bytes, stored once per tenant, text and owners."""
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     slot = models.PositiveSmallIntegerField()
@@ -180,7 +181,7 @@ class Session(models.Model):
 
 
 class SessionPart(models.Model):
-    """Which part stands at which place of a session's prefix."""
+    """The position of a part in a session's prefix."""
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="parts")
@@ -199,18 +200,18 @@ class SessionPart(models.Model):
 
 
 class Turn(ExternalTurnFields):
-    """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation.
+    """The work on one answer. A worker claims it under a lease and a fencing number; a conversation has at most one running turn.
 
-    Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
-    `current_step` is the model call that was begun last, so that a call whose answer never came is known to have been asked.
-    `learning_version_id` is what the conversation's first turn pinned and all others read (R146). `model` is the one asked in
-    the place of the agent's, once chosen for the whole turn; `history_halvings` counts how often its history was halved, as it did
-    not fit. `attempts` counts claims, `crashes` those that followed a worker which had not let go, `failed_calls` the failed model
-    calls of a step.
+    Times are by the database's clock. `run_at` is when the turn may be claimed next, `deadline_at` when the turn is given up.
+    `current_step` is the number of the latest model call, so that a call without a stored answer is known to have been made.
+    `learning_version_id` is the version that the conversation's first turn pinned and all its turns use (R146). `model` is the
+    fallback used instead of the agent's model, chosen once for the whole turn. `history_halvings` counts how often the history
+    was halved because the prompt was too long. `attempts` counts claims, `crashes` the claims after a worker that died without
+    releasing the turn, and `failed_calls` the failed model calls of the current step.
     """
 
     class Status(models.TextChoices):
-        """A failed turn keeps its events and says why."""
+        """The state of a turn. A failed turn keeps its events and the reason."""
 
         RUNNING = "running"
         DONE = "done"
@@ -218,7 +219,7 @@ class Turn(ExternalTurnFields):
         CANCELLED = "cancelled"
 
     class Outcome(models.TextChoices):
-        """What came of an ended turn for the customer; blank while it runs, and for turns of earlier releases."""
+        """The result of an ended turn for the customer; blank while it runs, and for turns of earlier releases."""
 
         REPLIED = "replied"
         DRAFTED = "drafted"
@@ -252,7 +253,7 @@ class Turn(ExternalTurnFields):
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
     user_turn_segments = models.JSONField(null=True)
-    # Versions are pruned; which one a conversation was pinned to stays told.
+    # Not a foreign key: old versions are deleted, but the number of the pinned version stays on record.
     learning_version_id = models.BigIntegerField(null=True)
 
     class Meta:
@@ -291,7 +292,7 @@ class Turn(ExternalTurnFields):
 
     @property
     def owners_of_asked(self) -> Any:  # Any: a table of segments, as `decode_segments` takes it
-        """Whose words each byte of the user turn is: beside the transcript, or with the step that was kept before it."""
+        """The owners of the user turn's bytes, from the transcript, or from the first step if the transcript has none yet."""
         if self.user_turn_segments is not None:
             return self.user_turn_segments
         kept = self.calls.filter(round=self.round).exclude(user_turn=None).values_list("user_turn", flat=True).first()
@@ -300,11 +301,12 @@ class Turn(ExternalTurnFields):
 
 
 class ModelCall(models.Model):
-    """One step of a turn: what the model said, and what saying it used, in tokens by billing class (R166, R185).
+    """A model call of a turn: the answer and its token usage by billing class (R166, R185).
 
-    Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `user_turn` is kept with
-    the first step, as it was sent, and `assistant_message` is the model's answer, where the transcript does not have them.
-    `cache_entries` are the cached prefixes the call left behind, as `encode_entries` writes them; `cache_ledger` has them by slot.
+    Steps count from 1 in each `round` of a turn. Earlier releases wrote round 0 and stored no text. The first step stores
+    `user_turn` as it was sent, and each step stores the model's answer in `assistant_message`, unless the transcript has them.
+    `cache_entries` are the prefixes that the call left in the cache, as `encode_entries` writes them; `cache_ledger` has the
+    expected and billed tokens by slot.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
@@ -340,7 +342,7 @@ class ModelCall(models.Model):
             models.Index(
                 fields=["tenant", "workspace_prefix_sha256", "-requested_at"], name="call_by_workspace_prefix"
             ),
-            # Told on a page, and of no weight where a real model answers.
+            # A page of the console lists answers of the stand-in model. The index is empty if a real model answers.
             models.Index(
                 fields=["tenant", "created_at"], condition=models.Q(is_stand_in=True), name="call_of_stand_in"
             ),
@@ -354,18 +356,18 @@ class ModelCall(models.Model):
 
     @property
     def charges(self) -> tuple[SlotCharge, ...]:
-        """The bill slot by slot."""
+        """The billed tokens of each slot."""
         return parse_charges(self.cache_ledger.get("slots", ""))
 
 
 class ToolStep(models.Model):
-    """One tool call of a model's step, written before and after it acts outside the house, else in one commit with its effect.
+    """A tool call of a step. An external call is written before and after it, a built-in call in the commit of its effect.
 
-    A call whose row says `started` may have happened. What becomes of it after a crash hangs on `repeat_safety`.
+    A call in state `started` may have been made. `repeat_safety` decides whether it is made again after a crash.
     """
 
     class RepeatSafety(models.TextChoices):
-        """What calling the tool twice would do."""
+        """Whether it is safe to call the tool twice."""
 
         READ_ONLY = "read_only"
         IDEMPOTENT = "idempotent"
@@ -373,7 +375,7 @@ class ToolStep(models.Model):
         UNSAFE = "unsafe"
 
     class State(models.TextChoices):
-        """`unknown` is the end of a call that may have happened and must not be made again."""
+        """The state of a call. `unknown` is final: the call may have been made, and must not be made again."""
 
         STARTED = "started"
         DONE = "done"

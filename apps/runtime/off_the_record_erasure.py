@@ -1,4 +1,4 @@
-"""Off the record: a conversation that has ended, or that nobody wrote in for a while, loses its words, in one commit (R178)."""
+"""Erases the texts of off-the-record conversations that have ended or have been silent for a while, each in one commit (R178)."""
 
 import logging
 import random
@@ -15,7 +15,7 @@ from apps.tenants.authentication.actor_resolution import system_actor
 
 logger = logging.getLogger(__name__)
 
-# A turn that runs is resumed from its steps; they go when it has ended.
+# A running turn is resumed from its steps, so the steps are erased after the turn has ended.
 _ERASE_CALLS: Final = """
 UPDATE runtime_modelcall AS call SET user_turn = NULL, assistant_message = NULL, text = '' FROM runtime_turn AS turn
  WHERE turn.tenant_id = app_tenant() AND turn.conversation_id = %(conversation)s AND turn.status <> 'running'
@@ -29,14 +29,14 @@ UPDATE runtime_toolstep AS tool SET arguments = '{}', result = '' FROM runtime_t
 RETURNING tool.id
 """
 _DUE_QUERY: Final = "SELECT due_at FROM find_due_erasure(app_tenant(), %(conversation)s)"
-# Of one look for what is due, before turns are begun.
+# The most conversations that one sweep erases before it begins turns.
 ERASED_PER_SWEEP: Final = 10
 
 
 def erase_due_conversations(due: Sequence[tuple[int, int]]) -> None:
-    """Forget a few of these. One that cannot be forgotten is due still, and keeps neither others nor a turn from their time.
+    """Erase some of these conversations. A conversation that cannot be erased stays due and delays neither others nor turns.
 
-    They are drawn: those that fail again and again are not the same few each time, and two workers seldom meet.
+    The choice is random, so that failing conversations do not fill every sweep and two workers seldom choose the same ones.
     """
     for tenant_id, conversation_id in random.sample(due, min(len(due), ERASED_PER_SWEEP)):
         noted = {"conversation_id": conversation_id}
@@ -49,7 +49,7 @@ def erase_due_conversations(due: Sequence[tuple[int, int]]) -> None:
 
 
 def erase_if_due(tenant_id: int, conversation_id: int) -> None:
-    """Forget a conversation that is due when nobody else can write there any more; one that another worker has is left to it."""
+    """Erase a conversation if it is still due. A conversation that another worker has locked is left to that worker."""
     system = system_actor(tenant_id, "worker")
     with acting_as(system):
         rows = Conversation.objects.visible_to(system).select_for_update(skip_locked=True, no_key=True, of=("self",))
@@ -59,7 +59,7 @@ def erase_if_due(tenant_id: int, conversation_id: int) -> None:
 
 
 def erase_conversation(conversation: Conversation) -> None:
-    """Transcript, what arrived, and what the journal kept of its turns, together."""
+    """Erase the transcript, the inbound events and the journal texts of a conversation together."""
     system = system_actor(conversation.tenant_id, "worker")
     with acting_as(system):
         erase_conversation_text(conversation, actor=system)

@@ -1,4 +1,4 @@
-"""Whether the house tools ask the model for what their acts take, and which tool is which act."""
+"""Checks that the built-in tools conform to the policy: each tool has an act, and its parameters match the act's fields."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -10,7 +10,7 @@ from apps.governance.policy.surface_conformance import SurfaceConformance, regis
 from apps.runtime.tools.builtin_catalog import BUILTIN_TOOLS
 from apps.runtime.tools.builtin_tool import BuiltinTool
 
-# The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
+# The act that each tool performs. `FIELD_BY_PARAMETER` maps parameters whose name differs from the act's field.
 ACT_BY_TOOL: Final[Mapping[str, Act]] = {
     "get_skill": Act.SKILL_FETCH,
     "skill_view": Act.SKILL_FETCH,
@@ -25,14 +25,14 @@ ACT_BY_TOOL: Final[Mapping[str, Act]] = {
     "propose_schedule": Act.SCHEDULE_DRAFT,
     "withdraw_schedule": Act.SCHEDULE_DEPRECATE,
     "soul_update": Act.MEMBER_OVERLAY_WRITE,
-    # On a draft of its own; on an approved skill each of the three proposes.
+    # The skill tools perform these acts on the agent's own drafts. On an approved skill each tool makes a proposal instead.
     "skill_save": Act.SKILL_PROPOSE,
     "skill_patch": Act.SKILL_AMEND,
     "skill_delete": Act.SKILL_DISCARD,
     "write_note": Act.NOTE_WRITE,
     "finish_note": Act.NOTE_FINISH,
 }
-# What a tool does besides, by the text that it is told to change.
+# The second act of a tool that performs one of two acts, depending on what it changes.
 SECOND_ACT_BY_TOOL: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND, "finish_note": Act.NOTE_DROP}
 FIELD_BY_PARAMETER: Final[Mapping[str, Mapping[str, str]]] = {
     "propose_persona_patch": {"text": "proposed_patch"},
@@ -40,14 +40,14 @@ FIELD_BY_PARAMETER: Final[Mapping[str, Mapping[str, str]]] = {
     "update_contact_memory": {"operations": "notes"},
     "skill_patch": {"replace": "body"},
 }
-# Parameters that say which row and how it was read, and are no fields of it.
+# Parameters that identify a row or the version that was read, and so are no fields of the row.
 ROW_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
     "withdraw_schedule": frozenset({"key", "reason"}),
     "skill_save": frozenset({"skill_id", "version"}),
     "skill_patch": frozenset({"skill_id", "version", "find"}),
     "finish_note": frozenset({"note_id", "outcome"}),
 }
-# Fields that hold a row, which the tool finds by its name.
+# Fields that refer to another row, which the tool finds by name.
 ROW_FIELDS: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
 
 
@@ -60,11 +60,11 @@ def acts_offered() -> dict[Act, list[str]]:
 
 
 def policy_violations() -> Iterator[str]:
-    """Tools that leave something behind by no act, that agents may not do, or that ask for what the act does not take."""
+    """Describe tools that store something without an act, perform an act forbidden to agents, or ask for an unknown field."""
     for tool in BUILTIN_TOOLS:
         act = ACT_BY_TOOL.get(tool.name)
         if act is None and tool.keeps:
-            yield f"the tool {tool.name} keeps something and names no act in {__name__}.ACTS."
+            yield f"the tool {tool.name} keeps something and names no act in {__name__}.ACT_BY_TOOL."
         elif act is not None and POLICY[act].fields:
             yield from _tool_departures(tool, act)
 

@@ -1,6 +1,6 @@
-"""Which rows may be looked for by the words in them, and those of the found ones that somebody may read.
+"""The kinds of rows that full-text search covers, and the found rows that an actor may read.
 
-The index tells ids; the rows are read as everywhere, so nobody sees more by searching than by browsing.
+The search index returns ids only. Rows are read under the usual rules, so a search shows nothing that browsing would not.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from apps.skills.models import Skill
 
 MIN_CHARACTERS: Final = 2
 MAX_CHARACTERS: Final = 200
-# So many of all kinds together are shown.
+# The most results shown, all kinds together.
 MAX_RESULTS: Final = 500
 
-# By which a row is known; they count as words of each of its changes.
+# Fields that identify a row. The index adds their text to each change of the row.
 NAME_FIELDS: Final = frozenset({"name", "title", "label", "key", "line_key"})
 
 RowRef = tuple[str, int]
@@ -28,7 +28,7 @@ RowRef = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SearchedKind:
-    """A kind of row: which of those with the words the actor may read, and how one of them is shown."""
+    """A kind of row that can be searched: the rows that an actor may read, and how a row is shown."""
 
     label: str
     rows: Callable[[Actor], QuerySet[Any]]
@@ -72,7 +72,7 @@ def _changes(actor: Actor) -> QuerySet[ChangeRecord]:
 
 
 def _change_text(record: ChangeRecord) -> str:
-    """The words of what a change touched, as the index has them: its reason, what stands there since, and what stood there."""
+    """The text of a change as indexed: its reason, the new values and the old values."""
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
         return ""
@@ -102,7 +102,7 @@ KINDS: Final[Mapping[str, SearchedKind]] = {
 
 
 def readable_rows(actor: Actor, places: Sequence[RowRef]) -> Iterable[tuple[str, Any]]:
-    """Those of the found rows that the actor may read, in the same order, one read for each kind."""
+    """The found rows that the actor may read, in the given order. Each kind takes one query."""
     read: dict[RowRef, Any] = {}
     for kind in dict.fromkeys(kind for kind, _ in places):
         searched, ids = KINDS[kind], [row_id for each, row_id in places if each == kind]

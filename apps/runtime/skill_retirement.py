@@ -1,4 +1,4 @@
-"""What became of the approved skills of a tenant, read in few statements however many, and which a person may retire."""
+"""Usage figures of a tenant's approved skills, and suggestions which skills to retire. Uses a constant number of queries."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from apps.skills.retirement_rules import (
 from apps.text_analysis.procedure_similarity import ProcedureIndex, ProcedureText, tools_in
 from apps.tools.models import ServerTool
 
-# Of each agent's conversations so many are compared, however long its history; those that began last.
+# The number of each agent's latest conversations that are examined.
 MAX_CONVERSATIONS: Final = 1_000
 _READ_SKILL_FIGURES: Final = load_query("apps/runtime/queries/read_skill_figures.sql")
 
@@ -33,7 +33,7 @@ _COMPARED_FIELDS: Final = ("tenant_id", "agent_id", "name", "title", "descriptio
 
 @dataclass(frozen=True, slots=True)
 class SkillCuration:
-    """An approved skill with its figures, and why a person may retire it, if there is a reason."""
+    """An approved skill with its usage figures and the reasons to retire it, if there are any."""
 
     skill_id: int
     figures: SkillFigures
@@ -41,7 +41,7 @@ class SkillCuration:
 
 
 def read_curations(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, SkillCuration]:
-    """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
+    """The figures of the approved skills among these ids, by id. Ids of other tenants are left out."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_READ_SKILL_FIGURES, {"skills": skill_ids, "now": now, "most": MAX_CONVERSATIONS})
         rows = cursor.fetchall()
@@ -50,7 +50,7 @@ def read_curations(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict
 
 
 def retirement_candidates(*, actor: Actor, now: datetime) -> dict[int, SkillCuration]:
-    """Every approved skill that the actor sees and a person may retire."""
+    """The approved skills visible to the actor that have a reason to be retired, by id."""
     with acting_as(actor):
         live = Skill.objects.visible_to(actor).filter(status=Skill.Status.APPROVED, quarantined_at=None)
         ids = list(live.values_list("id", flat=True))
@@ -60,7 +60,7 @@ def retirement_candidates(*, actor: Actor, now: datetime) -> dict[int, SkillCura
 
 
 def candidate_ids(reason: str, *, actor: Actor, now: datetime) -> list[int]:
-    """The ids of those with this cause, or with `any`."""
+    """The ids of the skills that have this reason to be retired; `ANY_REASON` matches every reason."""
     found = retirement_candidates(actor=actor, now=now).values()
     return [
         each.skill_id
@@ -70,7 +70,7 @@ def candidate_ids(reason: str, *, actor: Actor, now: datetime) -> list[int]:
 
 
 def _find_newer_skills(skill_ids: list[int], actor: Actor) -> dict[int, NewerSkill]:
-    """Of these skills those that a later one of their agent covers, by the measure that tells a third draft from a new one."""
+    """For each skill, the agent's newer skill that covers it, by the similarity measure that also detects repeated drafts."""
     with acting_as(actor):
         live = Skill.objects.visible_to(actor).approved()
         agents = live.filter(pk__in=skill_ids).values("agent_id")

@@ -1,8 +1,8 @@
-"""What an agent was told by customers and tools, as far as its own eyes reach: what its words are compared with (Z-25).
+"""Finds the taint of an agent's text by comparing it with the texts of customers and tools that the agent may see (Z-25).
 
-Comparing takes time that grows with what was said, so only so much of it is compared. Of an agent that was told more, nothing
-counts as its own any more: all it writes is held to be a customer's, and people look at it. So nobody gains by waiting until
-the words to copy are older than the bound; a busy agent pays with reviews.
+The comparison takes longer with more texts, so their number is limited. Above the limit, everything that the agent writes counts
+as a customer's text and is reviewed by people. So an attacker gains nothing by waiting until the words to be copied are beyond
+the limit. The cost is more reviews for a busy agent.
 """
 
 import json
@@ -21,29 +21,29 @@ from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES
 from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.text_reuse.derived_lines import ReceivedTexts, find_derived_lines
 
-# So many rows of a kind, and so many characters of a side. What a session replays of a conversation is less.
+# The most rows of each kind, and the most characters from customers and from tools. A session replays less of a conversation.
 ROWS_HEARD: Final = 400
 CHARACTERS_HEARD: Final = 60_000
 
 _READ_RECEIVED_TEXTS: Final = load_query("apps/runtime/queries/read_received_texts.sql")
-_HeardRow = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
+_HeardRow = tuple[str, list[str], str | None, str | None]  # kind, texts, speaker, and tool calls as JSON
 _FOREIGN_TAINTS: Final = [Taint.TOOL.value, Taint.CUSTOMER.value, Taint.IMPORT.value]
 
 
 def heard_texts(conversation: Conversation, *, actor: Actor) -> ReceivedTexts:
-    """What an agent heard in a conversation, and in all it may see: in a turn, those of its customer."""
+    """The texts that an agent received in this conversation and in others visible to it: within a turn, the customer's others."""
     return _read_heard(conversation.agent_id, actor, conversation.pk)
 
 
 def heard_texts_of_agent(actor: Actor) -> ReceivedTexts | None:
-    """The same for whoever asks outside a turn; people are not asked what they heard."""
+    """The texts that an agent received, for a call outside of a turn. None for people, whose texts are not compared."""
     if actor.role is not Role.AGENT or actor.agent_id is None:
         return None
     return _read_heard(actor.agent_id, actor, None)
 
 
 def taint_of_text(text: str, heard: ReceivedTexts | None) -> Taint:
-    """Whose words a text carries: a person's, or an agent's own unless a line of it repeats somebody."""
+    """The taint of a text: operator if a person wrote it, else the agent's own unless a line repeats a customer or a tool."""
     if heard is None:
         return Taint.OPERATOR
     if not heard.is_whole:
@@ -52,7 +52,7 @@ def taint_of_text(text: str, heard: ReceivedTexts | None) -> Taint:
 
 
 def taint_of_file(name: str, content: bytes, heard: ReceivedTexts | None) -> Taint:
-    """The same of a file. What cannot be compared, for it is no text or too long, is a customer's if the agent heard any."""
+    """The taint of a file. A binary file or one too long to compare counts as a customer's if the agent received any text."""
     if heard is None:
         return Taint.OPERATOR
     may_quote = bool(heard.customers or heard.tools) or not heard.is_whole
@@ -65,7 +65,7 @@ def taint_of_file(name: str, content: bytes, heard: ReceivedTexts | None) -> Tai
 
 
 def _read_heard(agent_id: int, actor: Actor, conversation_id: int | None) -> ReceivedTexts:
-    # Ordered and each once: what is said is bounded from its first on.
+    # Dicts drop repetitions and keep the order, so that the limit cuts off the last texts.
     customers: dict[str, None] = {}
     tools: dict[str, None] = {}
     names: dict[str, None] = {}
@@ -87,7 +87,7 @@ def _read_heard(agent_id: int, actor: Actor, conversation_id: int | None) -> Rec
 
 
 def _fetch_heard_rows(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_HeardRow]:
-    """What stands in rows that `visible_to` the actor; a test holds this against it."""
+    """The texts of rows that are `visible_to` the actor. A test compares this query with `visible_to`."""
     refuse_unless_acting(actor)
     keys = None if actor.customer_key is None else ["", *([actor.customer_key] if actor.customer_is_proven else [])]
     given = {
@@ -106,7 +106,7 @@ def _fetch_heard_rows(agent_id: int, actor: Actor, conversation_id: int | None) 
 
 
 def _cut_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """The first of the texts, up to a number of characters; the last is cut."""
+    """The first texts up to the limit of characters, the last of them cut."""
     kept, left = [], CHARACTERS_HEARD
     for text in filter(None, texts):
         if left <= 0:

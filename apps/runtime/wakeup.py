@@ -1,4 +1,4 @@
-"""The wake-up call to a worker. Losing it costs a sweep interval, never a message."""
+"""The wake-up call to a worker. If the call is lost, the message is answered after the next sweep."""
 
 import logging
 from functools import partial
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def wake_worker_on_commit(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
-    """Wake a worker for a conversation once what was written stands; it looks when so much time has passed."""
+    """Wake a worker for a conversation after the transaction commits. The worker checks the conversation after `in_seconds`."""
     transaction.on_commit(partial(_send_task, tenant_id, conversation_id, in_seconds))
 
 

@@ -1,4 +1,4 @@
-"""Acts on schedules. What an agent plans waits for a person; so does what a person plans, until one with the right says yes."""
+"""Actions on schedules. A schedule is a draft until a person with permission approves it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from apps.tenants.agent_flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
 
 DEPRECATE_FIRST = "Deprecate one first"
-# Also where its tools are not offered, an agent finds the way by REST.
+# An agent without schedule tools can still withdraw a draft over REST.
 WITHDRAW_FIRST = (
     f"Take back a draft of your own first, by {WITHDRAW_SCHEDULE} or by REST with deprecate; ask an operator to deprecate"
     " what is approved"
@@ -34,7 +34,7 @@ def draft_schedule(
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Schedule:
-    """Plan when an agent begins by itself. Nothing runs before a person has approved it."""
+    """Draft a schedule. Nothing runs before a person has approved it."""
     refuse_assistant(agent_id, actor=actor)
     schedule = Schedule(
         tenant_id=actor.tenant_id,
@@ -53,7 +53,7 @@ def draft_schedule(
 def amend_schedule(
     schedule: Schedule, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, reason: str = ""
 ) -> Schedule:
-    """Plan otherwise, from now on. What runs stays approved, now by whoever changed it."""
+    """Change a schedule from now on. An approved schedule stays approved, now by the person who changed it."""
     with acting_as(actor):
         with governed(Act.SCHEDULE_AMEND, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             if row.status == Schedule.Status.DEPRECATED:
@@ -68,7 +68,7 @@ def amend_schedule(
 
 
 def approve_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
-    """Let a plan run, from its next time on."""
+    """Approve a schedule: it runs from its next planned time on."""
     with acting_as(actor):
         with governed(Act.SCHEDULE_APPROVE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             row.approve()
@@ -78,14 +78,14 @@ def approve_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = 
 
 
 def pause_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
-    """Stop it for now; what has begun goes on to its end."""
+    """Pause a schedule. A run that has begun goes on to its end."""
     with governed(Act.SCHEDULE_PAUSE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
         row.pause()
     return schedule
 
 
 def resume_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
-    """Let it run again, from its next time on: no time that passed meanwhile was missed."""
+    """Resume a schedule from its next planned time on. Times that passed while it was paused do not count as missed."""
     with acting_as(actor):
         with governed(Act.SCHEDULE_RESUME, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             row.resume()
@@ -95,7 +95,7 @@ def resume_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = N
 
 
 def deprecate_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
-    """End it for good, or turn a draft down; its runs stay readable. An agent takes back its own drafts, and no more."""
+    """End a schedule permanently, or reject a draft. Its runs stay readable. An agent may only withdraw its own drafts."""
     _refuse_unless_own_draft(schedule, actor)
     with governed(Act.SCHEDULE_DEPRECATE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
         row.deprecate()
@@ -103,7 +103,7 @@ def deprecate_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None 
 
 
 def _set_next_run(schedule: Schedule) -> None:
-    """Set the clock to the next time behind now."""
+    """Set the next run to the first planned time after now."""
     if schedule.status == Schedule.Status.DRAFT:
         return
     ScheduleClock.objects.update_or_create(
@@ -124,7 +124,7 @@ def _refuse_product_channel(values: Mapping[str, Any]) -> None:
 
 
 def _refuse_unless_own_draft(schedule: Schedule, actor: Actor) -> None:
-    # Said before the door, whose lock the database already refuses.
+    # Checked before the governed write, because the database would already refuse the row lock.
     own_draft = schedule.status == Schedule.Status.DRAFT and schedule.drafted_by == actor.label
     if actor.role is not Role.AGENT or own_draft:
         return

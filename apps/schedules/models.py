@@ -1,4 +1,4 @@
-"""The schedule: a plan by which an agent begins by itself, once a person approved it; its clock; and its runs."""
+"""The schedule, by which an agent starts at planned times after a person's approval; its clock; and its runs."""
 
 from typing import ClassVar, Self
 
@@ -19,32 +19,32 @@ CHANNEL_PATTERN = r"^[a-z][a-z0-9_-]*\Z"
 
 
 def validate_cron(cron: str) -> None:
-    """Refuse an expression by which nothing can be planned."""
+    """Refuse a cron expression that is not valid."""
     if flaw := cron_flaw(cron):
         raise ValidationError(flaw)
 
 
 class ScheduleQuerySet(GovernedQuerySet["Schedule"]):
-    """Adjectives for schedules."""
+    """Filters for schedules."""
 
     def approved(self) -> Self:
-        """Those that run."""
+        """Return the schedules that run."""
         return self.filter(status=Schedule.Status.APPROVED)
 
     def standing(self) -> Self:
-        """Those that run or may come to."""
+        """Return the schedules that run or may run later, which excludes deprecated ones."""
         return self.exclude(status=Schedule.Status.DEPRECATED)
 
     def for_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Return the schedules of one agent."""
         return self.filter(agent=agent_id)
 
 
 class Schedule(Governed):
-    """When an agent begins by itself, and which approved skill it then follows (R119, R120, R123)."""
+    """The times at which an agent starts by itself, and the approved skill it follows then (R119, R120, R123)."""
 
     class Status(models.TextChoices):
-        """Only an approved schedule runs. Deprecated is final; a later plan is a schedule of its own."""
+        """The status. Only an approved schedule runs. Deprecated is final."""
 
         DRAFT = "draft"
         APPROVED = "approved"
@@ -52,7 +52,7 @@ class Schedule(Governed):
         DEPRECATED = "deprecated"
 
     class Missed(models.TextChoices):
-        """What becomes of times that passed while no worker ran."""
+        """The handling of times that passed while no worker ran."""
 
         SKIP = SKIP, "Skip them"
         ONCE = ONCE, "Run once, late"
@@ -73,14 +73,15 @@ class Schedule(Governed):
         max_length=64,
         blank=True,
         validators=[validate_storable_text, validate_timezone],
-        help_text="Region and city: Europe/Madrid. Empty: the tenant's as it is now.",
+        help_text="Region and city, such as Europe/Madrid. Empty: the tenant's present time zone.",
     )
     skill = models.ForeignKey(
         "skills.Skill",
-        # The database refuses the deletion itself; Django would look, where an agent that discards a draft may not.
+        # The database refuses the deletion. Django's own check would query a table that an agent who discards a draft may not
+        # read.
         on_delete=models.DO_NOTHING,
         related_name="+",
-        help_text="What the agent does. It runs only while this skill is approved.",
+        help_text="The skill that the agent follows. The schedule runs only while the skill is approved.",
     )
     instruction = models.TextField(
         blank=True,
@@ -90,7 +91,7 @@ class Schedule(Governed):
     preamble = models.TextField(
         blank=True,
         validators=[validate_storable_text, MaxLengthValidator(INSTRUCTION_CHARACTERS)],
-        help_text="How the agent is told that nobody wrote to it. Empty: in the product's own words.",
+        help_text="The text that tells the agent that it started by itself. Empty: the product's own text.",
     )
     channel = models.CharField(
         "posts to channel",
@@ -101,7 +102,8 @@ class Schedule(Governed):
                 CHANNEL_PATTERN, "A channel is lower-case letters, digits, hyphens and underscores, such as http."
             )
         ],
-        help_text="Where the result is posted, by the agent's send mode there. Empty: nowhere; it is read in the console.",
+        help_text="The channel on which the result is posted, by the agent's send mode there. Empty: the result is only"
+        " shown in the console.",
     )
     missed_runs = models.CharField("missed runs", max_length=4, choices=Missed.choices, default=Missed.SKIP)
     status = StateField(max_length=10, choices=Status.choices, default=Status.DRAFT)
@@ -135,23 +137,23 @@ class Schedule(Governed):
 
     @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
     def approve(self) -> None:
-        """From now on it runs."""
+        """Approve the schedule: it runs."""
 
     @transition(field=status, source=Status.APPROVED, target=Status.PAUSED)
     def pause(self) -> None:
-        """It runs no more until somebody resumes it."""
+        """Pause the schedule until a person resumes it."""
 
     @transition(field=status, source=Status.PAUSED, target=Status.APPROVED)
     def resume(self) -> None:
-        """It runs again; what would have been meanwhile is not made up for."""
+        """Resume the schedule. Times during the pause are not made up for."""
 
     @transition(field=status, source=[Status.DRAFT, Status.APPROVED, Status.PAUSED], target=Status.DEPRECATED)
     def deprecate(self) -> None:
-        """It never runs again."""
+        """End the schedule permanently."""
 
 
 class ScheduleClock(models.Model):
-    """When a schedule runs next. It stands beside the schedule, whose versions are for what people decide."""
+    """The next run of a schedule. It has its own row, because a new version of a schedule only records decisions of people."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     schedule = models.OneToOneField(Schedule, on_delete=models.PROTECT, related_name="clock")
@@ -162,10 +164,10 @@ class ScheduleClock(models.Model):
 
 
 class ScheduleRun(models.Model):
-    """One planned time and what was done about it; append-only. What the agent made of it says the conversation's turn."""
+    """A planned time of a schedule and its result; append-only. The conversation has the result of the turn."""
 
     class Result(models.TextChoices):
-        """What was done when the time had come."""
+        """The result at a planned time."""
 
         STARTED = "started", "Begun"
         SKIPPED = "skipped", "Skipped"

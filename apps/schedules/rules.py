@@ -1,7 +1,7 @@
-"""When a schedule runs, and what becomes of times that passed unnoticed; pure.
+"""The planned times of a schedule, and the handling of missed times; pure.
 
-A time that the clocks skip runs right after; one that they show twice runs once, the first time. An hourly or minutely
-schedule goes by elapsed time instead, as with Debian's cron.
+If a clock change skips a local time, the schedule runs right after the change. If a local time occurs twice, the schedule runs
+only the first time. Schedules that run every hour or minute follow elapsed time instead, as with Debian's cron.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ CRON_CHARACTERS = 120
 INSTRUCTION_CHARACTERS = 2_000
 SCHEDULES_PER_AGENT = 20
 SHORTEST_INTERVAL: Final = timedelta(minutes=5)
-# Noticed later than this, a time counts as missed: whoever reads the result at nine wants it at nine.
+# A planned time counts as missed if the run would start later than this, since people expect the result at the planned time.
 GRACE: Final = timedelta(minutes=5)
-# Times looked at to see how close they lie, and counted at most where many were missed.
+# The number of planned times whose intervals are checked, and the most missed times that are counted.
 INTERVALS_CHECKED: Final = 60
 MAX_MISSED_COUNTED: Final = 1_000
 
-# Channels on which nobody is who could be told: the product keeps them for itself.
+# Channels of the product itself, on which nobody reads a posted message.
 PRODUCT_CHANNELS: Final = frozenset({"agent", "console", "playground", "schedule"})
 
 SKIP = "skip"
@@ -34,7 +34,7 @@ CRON_HELP: Final = "Write five fields: minute, hour, day of the month, month, da
 
 @dataclass(frozen=True, slots=True)
 class DueRun:
-    """What a look at the clock found: the planned time that is run, if any; how many were missed; and the next one."""
+    """What is due: the planned time to run, if any; the number of missed times; and the next planned time."""
 
     latest: datetime
     runs: bool
@@ -43,17 +43,17 @@ class DueRun:
 
 
 def times_after(cron: str, timezone: str, after: datetime) -> Iterator[datetime]:
-    """The planned times behind a moment, in UTC."""
+    """Yield the planned times after a moment, in UTC."""
     start = after.astimezone(ZoneInfo(timezone)).replace(microsecond=0)
     for planned in CronSim(cron, start):
         at = planned.astimezone(UTC)
-        # Where clocks are set back, the first reading of a time may lie behind us already.
+        # When clocks are set back, the first occurrence of a local time may already be in the past.
         if at > after:
             yield at
 
 
 def cron_flaw(cron: str) -> str:
-    """Why an expression is no plan; empty if it is one."""
+    """Return the flaw of a cron expression; empty if it is valid."""
     if len(cron.split()) != 5:
         return CRON_HELP
     try:
@@ -68,20 +68,20 @@ def _interval_flaw(cron: str) -> str:
     for _, at in zip(range(INTERVALS_CHECKED), times, strict=False):
         if before and at - before < SHORTEST_INTERVAL:
             return (
-                f"It would run at {before:%H:%M} and at {at:%H:%M}; between two runs lie {SHORTEST_INTERVAL.seconds // 60} minutes"
-                " at least."
+                f"It would run at {before:%H:%M} and at {at:%H:%M}."
+                f" Two runs must be at least {SHORTEST_INTERVAL.seconds // 60} minutes apart."
             )
         before = at
-    return "" if before else f"No such day comes. {CRON_HELP}"
+    return "" if before else f"This date never occurs. {CRON_HELP}"
 
 
 def next_time(cron: str, timezone: str, after: datetime) -> datetime:
-    """The planned time that comes next."""
+    """Return the next planned time."""
     return next(times_after(cron, timezone, after))
 
 
 def find_due_run(cron: str, timezone: str, planned: datetime, now: datetime, missed_runs: str) -> DueRun:
-    """What to do at `now` about a plan whose next time was `planned`, and with the times since that nobody noticed."""
+    """Decide what to run at `now`, given the next planned time `planned` and the setting for missed times."""
     since = takewhile(lambda at: at <= now, times_after(cron, timezone, planned))
     passed = [planned, *islice(since, MAX_MISSED_COUNTED - 1)]
     runs = missed_runs == ONCE or now - passed[-1] <= GRACE

@@ -1,7 +1,7 @@
-"""Governed writes on skills: draft, amend, approve, revise, deprecate, discard, keep, and change files.
+"""Governed writes on skills: draft, amend, revise, deprecate, discard, retain, and change files.
 
-Agents draft; people decide (R018, R092-R096, R107). `retain_skill` answers a suggestion to retire a skill: a person gives a reason,
-and nobody is asked again for a while.
+Agents draft; people decide (R018, R092-R096, R107). `retain_skill` declines a suggestion to retire a skill: a person gives a
+reason, and the skill is not suggested again for a while.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ def draft_skill(
     files: AttachmentFiles = (),
     front_matter: str = "",
 ) -> Skill:
-    """Write a runbook down. Every skill is born a draft, whoever writes it, and waits for a reviewer at once (R093)."""
+    """Create a skill and submit it for review. Every skill starts as a draft, whoever writes it (R093)."""
     naming = complete_naming(values.get("name", ""), values.get("title", ""))
     skill = Skill(
         tenant_id=actor.tenant_id,
@@ -87,7 +87,10 @@ def amend_skill(
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Skill:
-    """Edit a draft; whose words went into it, they stay. What is approved is revised or proposed instead (Z-3)."""
+    """Edit a draft; the new source joins the draft's taint.
+
+    Approved skills are refused: revise them, or propose a revision (Z-3).
+    """
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
     with acting_as(actor):
         with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
@@ -107,7 +110,7 @@ def revise_skill(
     reason: str = "",
     proposal: Proposal | None = None,
 ) -> Skill:
-    """Change an approved skill as a person, who approves the new bytes; those of a proposal stay marked as its words."""
+    """Change an approved skill as a person, who thereby approves the new bytes. A proposal's taint joins the skill's taint."""
     evidence = proposal.authorship if proposal else None
     with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         _refuse_unless_approved(row)
@@ -126,7 +129,7 @@ def deprecate_skill(
     reason: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Skill:
-    """Retire a skill for good; the next session's index is without it. A draft is thereby rejected."""
+    """Deprecate a skill permanently. Later sessions no longer list it, and a draft's open proposal is rejected."""
     with acting_as(actor):
         with governed(
             Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason
@@ -139,7 +142,7 @@ def deprecate_skill(
 
 
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
-    """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
+    """Delete a draft that nobody reviewed. An agent may delete only its own (Z-2). The change record keeps the draft's words."""
     _refuse_another_author(skill, actor, Act.SKILL_DISCARD)
     with refuse_if_referenced(), acting_as(actor):
         waiting = submission_of(skill, actor)
@@ -159,7 +162,10 @@ def attach_file(
     reason: str = "",
     taint: Taint | None = None,
 ) -> Skill:
-    """Put a stored file at the end of a skill's files; on an approved skill a person signs the whole anew (R091)."""
+    """Append a stored file to a skill's files.
+
+    On an approved skill, this signs the whole skill again as the acting person (R091).
+    """
 
     def added(files: AttachmentFiles) -> AttachmentFiles:
         if full := file_limit_refusal(files, file.name, settings.ATTACHMENTS_PER_SKILL):
@@ -170,7 +176,7 @@ def attach_file(
 
 
 def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = None, reason: str = "") -> Skill:
-    """Take a file off a skill. Its bytes stay as long as a change record tells of them."""
+    """Remove a file from a skill. Its bytes stay stored while a change record refers to them."""
 
     def left(files: AttachmentFiles) -> AttachmentFiles:
         kept = tuple(file for file in files if file.name != name)
@@ -184,7 +190,7 @@ def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = 
 def arrange_files(
     skill: Skill, *, actor: Actor, names: Sequence[str], read_at: int | None = None, reason: str = ""
 ) -> Skill:
-    """Put a skill's files in another order; the first is what clients that know one attachment see (Z-20)."""
+    """Reorder a skill's files. Clients that support only one attachment get the first (Z-20)."""
 
     def ordered(files: AttachmentFiles) -> AttachmentFiles:
         arranged = reorder_files(files, names)
@@ -196,7 +202,7 @@ def arrange_files(
 
 
 def count_use(skill: Skill, *, actor: Actor) -> None:
-    """Count a fetch of an approved skill (R096). A counter is no governed content: no record, no version."""
+    """Count a fetch of an approved skill (R096). The counter is not governed: it creates no change record and no version."""
     authorize(actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
     if skill.status != Skill.Status.APPROVED:
         return
@@ -205,7 +211,7 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
             SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
             SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
     except ProgrammingError as refusal:
-        # PostgreSQL hides it from this agent: another's, or held apart since it was read.
+        # PostgreSQL hides the skill from this agent: it belongs to another agent, or was quarantined after the agent read it.
         raise NotVisible("There is no such skill, or it is not yours to read.") from refusal
 
 
@@ -220,7 +226,7 @@ def _change_files(
     taint: Taint | None = None,
 ) -> Skill:
     authorize(actor, act, skill.tenant_id, agent_id=skill.agent_id)
-    # Said before the door, whose lock the database already refuses.
+    # Checked before `governed`, because the database would refuse the lock with a less helpful message.
     refuse_change(skill, actor, act)
     with acting_as(actor):
         with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
@@ -236,12 +242,12 @@ def _change_files(
 
 
 def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:
-    # Else an agent's words would go before the reviewer under a person's name. Said before the door, whose lock the
-    # database already refuses; a draft never changes its author.
+    # Otherwise a reviewer would read an agent's words under a person's name. Checked before `governed`, because the database
+    # would refuse the lock with a less helpful message; the author of a draft never changes.
     if not actor.is_person and row.drafted_by != actor.label:
         with recording_refusals(actor, act, RefusalSubject.of(row)):
             raise NotPermitted(
-                "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."
+                "An agent may change or discard only its own drafts. Ask an operator to deprecate this one."
             )
 
 
@@ -254,14 +260,14 @@ def _refuse_unless_draft(row: Skill) -> None:
 
 def _refuse_unless_approved(row: Skill) -> None:
     if row.status != Skill.Status.APPROVED:
-        raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
+        raise NotPermitted(f"Only an approved skill can be revised; this one is {row.status}.")
 
 
 def retain_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
-    """Let an approved skill stay, for `RETENTION_PERIOD` without being asked again. The reason stands in its history."""
+    """Keep an approved skill: for `RETENTION_PERIOD` it is not suggested for retirement. The change history keeps the reason."""
     with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_blank(reason, "Say why it stays; whoever asks next time reads it.")
+        refuse_blank(reason, "Give a reason for keeping the skill. It is shown with the next suggestion to retire it.")
         if row.status != Skill.Status.APPROVED:
-            raise Conflict(f"This skill is {row.status}; only an approved one is kept or retired.")
+            raise Conflict(f"This skill is {row.status}; only an approved one can be kept or retired.")
         row.retained_until = timezone.now() + RETENTION_PERIOD
     return skill

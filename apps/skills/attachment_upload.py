@@ -1,4 +1,4 @@
-"""An upload: look at the file, store its bytes, then let the skill name them. No transaction is open meanwhile."""
+"""Uploads: check the file, store its bytes, then attach it to the skill. No transaction is open while bytes are stored."""
 
 import hashlib
 from dataclasses import asdict
@@ -34,7 +34,7 @@ def upload_file(
     reason: str = "",
     taint: Taint | None = None,
 ) -> Skill:
-    """Attach what somebody sent, in whose words the caller says. What can be refused is refused before a byte is stored."""
+    """Attach an uploaded file; `taint` is its source. As many checks as possible run before the bytes are stored."""
     authorize(actor, Act.SKILL_ATTACH, skill.tenant_id, agent_id=skill.agent_id)
     refuse_change(skill, actor, Act.SKILL_ATTACH)
     vetted = vet_file(name, content, settings.ATTACHMENT_BYTES)
@@ -56,15 +56,15 @@ def upload_file(
 
 
 def stored_bytes(tenant_id: int) -> int:
-    """What the files of a tenant's skills weigh, those of agents the caller does not see included."""
+    """Return the total size of the files of a tenant's skills, including those of agents that the caller may not see."""
     with acting_as(system_actor(tenant_id)), connection.cursor() as cursor:
         cursor.execute(_STORED_BYTES_SQL, [tenant_id])
         return int(cursor.fetchone()[0])
 
 
 def refuse_full_tenant(tenant_id: int, size_bytes: int) -> None:
-    """Refuse files that would make a tenant's weigh more than they may."""
-    # Not under a lock: two uploads at the same moment may pass the limit by one file.
+    """Refuse files that would exceed the tenant's storage limit."""
+    # No lock is taken, so two simultaneous uploads may exceed the limit by one file.
     stored, limit = stored_bytes(tenant_id), settings.ATTACHMENTS_TENANT_BYTES
     if stored + size_bytes > limit:
         raise invalid_from_refusal(

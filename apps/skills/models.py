@@ -1,4 +1,7 @@
-"""The skill: a runbook whose name and one-liner stand in slot 3, and whose body is fetched on demand."""
+"""The skill model.
+
+A skill is a runbook: slot 3 of the prompt lists its name and description, and agents fetch its body on demand.
+"""
 
 from typing import ClassVar, Self
 
@@ -23,26 +26,26 @@ TEXT_FIELDS = ("name", "title", "description", "category", "body")
 
 
 class SkillQuerySet(GovernedQuerySet["Skill"]):
-    """Adjectives for skills."""
+    """Filters for skills."""
 
     def approved(self) -> Self:
-        """What customers may be served by (R095)."""
+        """Return the skills that may be used for customers (R095)."""
         return self.filter(status=Skill.Status.APPROVED, quarantined_at=None)
 
     def drafts(self) -> Self:
-        """What waits for a person."""
+        """Return the skills that are drafts, which await approval."""
         return self.filter(status=Skill.Status.DRAFT)
 
     def for_agent(self, agent_id: int) -> Self:
-        """One agent's skills."""
+        """Return one agent's skills."""
         return self.filter(agent_id=agent_id)
 
 
 class Skill(Governed):
-    """A procedure an agent drafted, or a person wrote, and a person approved byte for byte (R090-R098)."""
+    """A procedure that an agent or a person drafted, used only after a person approved its exact bytes (R090-R098)."""
 
     class Status(models.TextChoices):
-        """Deprecated is terminal: a fresh skill is the way back (R092)."""
+        """The state of a skill. Deprecated is final; draft a new skill instead (R092)."""
 
         DRAFT = "draft"
         APPROVED = "approved"
@@ -54,11 +57,11 @@ class Skill(Governed):
     description = models.CharField(max_length=DESCRIPTION_CHARACTERS, validators=[validate_storable_text])
     category = models.CharField(max_length=60, blank=True, validators=[validate_storable_text])
     body = models.TextField(validators=[validate_storable_text, MaxLengthValidator(BODY_CHARACTERS)])
-    # The files in their order, each as `Attachment`; their bytes lie in the store.
+    # The files in order, each stored as an `Attachment`. Their bytes are in the blob store.
     attachments = models.JSONField(
         default=list, db_default=models.Value([], models.JSONField()), blank=True, editable=False
     )
-    # What the open format says of an imported skill and nothing here uses, as canonical JSON; written when it is born.
+    # Fields of an imported `SKILL.md` that the product does not use, as canonical JSON. Only the import writes them.
     front_matter = models.TextField(
         blank=True, default="", db_default="", editable=False, validators=[validate_storable_text]
     )
@@ -68,7 +71,7 @@ class Skill(Governed):
     approved_sha256 = models.CharField(max_length=64, editable=False, blank=True)
     approved_by = models.CharField(max_length=200, editable=False, blank=True)
     approved_at = models.DateTimeField(null=True, editable=False)
-    # Until then nobody is asked whether to retire it.
+    # Until this moment, the skill is not suggested for retirement.
     retained_until = models.DateTimeField(null=True, editable=False)
     quarantined_at = models.DateTimeField(null=True, editable=False)
     quarantined_by = models.CharField(max_length=200, editable=False, blank=True)
@@ -123,46 +126,46 @@ class Skill(Governed):
 
     @property
     def sha256(self) -> str:
-        """The hash of what a customer would be served by, as it stands in memory."""
+        """The hash of the text, the files and the kept front matter, computed from this instance."""
         files = (part for file in self.files for part in (file.name, file.media_type, file.sha256))
         kept = [self.front_matter] if self.front_matter else []
         return content_sha256(self.name, self.title, self.description, self.body, *files, *kept)
 
     @property
     def files(self) -> tuple[Attachment, ...]:
-        """The attachments in their order; the first is what a client that knows one attachment sees (Z-20)."""
+        """The attachments in order. A client that supports only one attachment gets the first (Z-20)."""
         return tuple(Attachment(**file) for file in self.attachments)
 
     def file_named(self, name: str) -> Attachment | None:
-        """The attachment of this name, in whatever case it is asked for."""
+        """Return the attachment with this name, ignoring case."""
         return next((file for file in self.files if file.name.casefold() == name.casefold()), None)
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether a person keeps it from everybody; nothing about it is decided until one releases it."""
+        """Whether a person quarantined the skill. Nobody may decide on it until it is released."""
         return self.quarantined_at is not None
 
     @property
     def texts(self) -> dict[str, str]:
-        """What a reviewer reads."""
+        """The text fields that a reviewer reads, by name."""
         return {name: getattr(self, name) for name in TEXT_FIELDS}
 
     @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
     def approve(self) -> None:
-        """It enters the index of the next session."""
+        """Approve the draft. From the next session on, the skill index lists it."""
 
-    # Not a state to ask for: an undo leads there and nothing else.
+    # Clients cannot request this state by name; only undoing an approval leads to it.
     @transition(field=status, source=Status.APPROVED, target=Status.DRAFT, custom={"by_name": False})
     def take_back(self) -> None:
-        """A yes is taken back within the minute; the database refuses it later."""
+        """Undo the approval. The database allows this only within a minute."""
 
     @transition(field=status, source=[Status.DRAFT, Status.APPROVED], target=Status.DEPRECATED)
     def deprecate(self) -> None:
-        """It leaves the index of the next session, for good."""
+        """Retire the skill permanently. From the next session on, the skill index no longer lists it."""
 
 
 class SkillUse(models.Model):
-    """How often a skill was fetched while approved: a counter beside the skill, so that counting changes no version."""
+    """The number of fetches of an approved skill. It has its own table, so that counting does not change the skill's version."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     skill = models.OneToOneField(Skill, on_delete=models.PROTECT, related_name="use")

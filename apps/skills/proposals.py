@@ -1,4 +1,4 @@
-"""What is asked of the reviewers of skills: a draft, a next version of a live one, or that one be retired (R020, Z-2, Z-3)."""
+"""Proposals about skills: a new draft, a revision of an approved skill, or the retirement of a skill (R020, Z-2, Z-3)."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from apps.tenants.review_settings import review_terms
 
 
 def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:
-    """Put a draft before the reviewers as it stands; what they approve are exactly these bytes."""
+    """Submit a draft's current text for review. Reviewers approve exactly these bytes."""
     _refuse_quarantined_draft(skill, actor)
     texts = skill.texts
     change = ProposedChange(
@@ -52,7 +52,7 @@ def propose_revision(
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
+    """Propose a revision of an approved skill. The live version does not change until a person approves the revision (Z-3)."""
     refuse_ungoverned_fields(Act.SKILL_PROPOSE, values)
     refuse_flaws(Skill, values)
     tier = tier_of(risk_factors_in({**skill.texts, **values}.values(), skill.files))
@@ -68,19 +68,19 @@ def propose_deprecation(
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
 ) -> Proposal:
-    """Ask a person to retire a skill (R020, Z-2)."""
+    """Propose to retire a skill (R020, Z-2)."""
     tier = tier_of({RiskFactor.RETIREMENT})
     change = _proposed_change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
 
 def submission_of(skill: Skill, actor: Actor) -> Proposal | None:
-    """The open proposal by which a draft waits for its reviewers."""
+    """Return the open proposal of a draft, if there is one."""
     return _submissions(skill, actor).open().first()
 
 
 def revision_of(skill: Skill, actor: Actor) -> Proposal | None:
-    """The open proposal of an approved skill's next version that this actor would revise."""
+    """Return the open proposal that a further revision by this actor would revise, if there is one."""
     mine = Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_REVISION)
     return mine.open().first()
 
@@ -114,7 +114,7 @@ def _proposed_change(
 
 
 def refuse_quarantined(skill: Skill) -> None:
-    """Refuse to decide on what a person keeps from everybody."""
+    """Refuse a decision on a quarantined skill."""
     if skill.is_quarantined:
         raise IllegalTransition(
             f"This skill is in quarantine ({skill.quarantine_reason}). Release it before you decide on it."
@@ -126,11 +126,11 @@ def _refuse_quarantined_draft(skill: Skill, actor: Actor) -> None:
     with acting_as(actor):
         held = _submissions(skill, actor).filter(state=Proposal.State.QUARANTINED).first()
     if held is not None:
-        raise NotPermitted(f"Proposal {held.pk} holds this draft apart. A person has to release it first.")
+        raise NotPermitted(f"Proposal {held.pk} of this draft is in quarantine. A person has to release it first.")
 
 
 def refuse_edited_proposal(proposal: Proposal, skill: Skill) -> None:
-    """Refuse a yes to a draft whose proposal would publish something else: words a reviewer made of it, or of before."""
+    """Refuse to approve a draft whose proposal would publish other words, because of a reviewer's edit or an outdated text."""
     if proposal.is_edited or proposal.base_sha256 != skill.content_sha256:
         raise ReviewedContentChanged(
             f"A reviewer changed the words of this draft in proposal {proposal.pk}, and those are what would go live."
@@ -142,19 +142,19 @@ def refuse_edited_proposal(proposal: Proposal, skill: Skill) -> None:
 
 
 def findings_in(skill: Skill) -> tuple[str, ...]:
-    """What a reviewer has to confirm of a draft, in its words and in its files."""
+    """Return the findings in a draft's words and files that a reviewer must confirm."""
     return (*rules_to_confirm(skill.texts.values()), *findings_in_files(skill))
 
 
 def findings_in_files(skill: Skill) -> tuple[str, ...]:
-    """The same of its files alone."""
+    """Return the findings in a draft's files that a reviewer must confirm."""
     return file_findings(skill.files)
 
 
 @contextmanager
 def refuse_if_referenced() -> Iterator[None]:
-    """A skill stays while a rule for sending names it, which an agent that discards its draft may not see."""
+    """Raise `Conflict` if a send rule still refers to the skill. An agent that discards its draft cannot see send rules."""
     try:
         yield
     except IntegrityError as error:
-        raise Conflict("A rule for sending names this skill. Lift that rule first, then discard the skill.") from error
+        raise Conflict("A send rule names this skill. Remove that rule first, then discard the skill.") from error

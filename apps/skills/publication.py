@@ -1,4 +1,4 @@
-"""Publish an approved draft to customers, and take it back. `apps.review` calls both within a decision on its proposal."""
+"""Publishing an approved draft to customers, and undoing it. `apps.review` calls both as part of a decision on its proposal."""
 
 from django.utils import timezone
 
@@ -11,7 +11,7 @@ from apps.skills.models import Skill
 
 
 def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
-    """Publish a draft in the words that enough reviewers approved; the caller closes the proposal."""
+    """Publish a draft in the words that enough reviewers approved. The caller closes the proposal."""
     with acting_as(actor):
         if proposal.is_edited:
             with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship) as row:
@@ -24,7 +24,7 @@ def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
 
 
 def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
-    """Turn a published skill back into the draft that it was; the database allows it for a minute."""
+    """Turn a published skill back into its draft. The database allows this only within a minute."""
     with acting_as(actor):
         with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship) as row:
             row.take_back()
@@ -36,7 +36,7 @@ def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
 
 
 def sign_approval(row: Skill, actor: Actor) -> None:
-    """Sign the skill as it is now with a person's name."""
+    """Sign the skill's current content as the acting person."""
     row.approved_sha256 = row.sha256
     row.approved_by = actor.label
     row.approved_at = timezone.now()

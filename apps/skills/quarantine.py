@@ -1,4 +1,4 @@
-"""Skills that a person keeps from everybody they serve, whatever their status, until a person gives them back."""
+"""Quarantine of skills: no agent may use a quarantined skill, whatever its status, until a person releases it."""
 
 from django.utils import timezone
 
@@ -10,9 +10,9 @@ from apps.skills.models import Skill
 
 
 def quarantine_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
-    """Keep a skill from everybody it serves, whatever its status: agents do not find it from their next look-up on."""
+    """Quarantine a skill in any status. Agents no longer find it, from their next lookup on."""
     with governed(Act.SKILL_QUARANTINE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_blank(reason, "Say why nobody may use it; whoever releases it has to know.")
+        refuse_blank(reason, "Give a reason for the quarantine. The person who releases the skill has to know it.")
         if row.is_quarantined:
             raise Conflict(f"This skill is in quarantine already: {row.quarantine_reason}")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = timezone.now(), actor.label, reason
@@ -20,9 +20,9 @@ def quarantine_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | 
 
 
 def release_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
-    """Give a skill back to whom it serves, in the status it had."""
+    """Release a skill from quarantine. It keeps its status."""
     with governed(Act.SKILL_RELEASE, skill, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_blank(reason, "Say why it may be used again.")
+        refuse_blank(reason, "Give a reason for the release.")
         if not row.is_quarantined:
             raise Conflict("This skill is not in quarantine.")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = None, "", ""

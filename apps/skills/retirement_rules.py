@@ -1,4 +1,4 @@
-"""Which approved skills a person may retire, by what became of them; pure. Nothing here retires any."""
+"""Rules that suggest retiring an approved skill, based on its use and outcomes. Pure functions; nothing is retired here."""
 
 import math
 from collections.abc import Iterator
@@ -8,18 +8,18 @@ from enum import StrEnum
 from typing import Final
 
 UNUSED_AFTER: Final = timedelta(days=60)
-# Of the agent, since the skill was last used or approved: with fewer nobody could have needed it.
+# The agent's conversations since the skill was last used or approved. With fewer, the skill may just not have been needed yet.
 MIN_CONVERSATIONS: Final = 20
-# Conversations that ended, on either side, before their shares are compared.
+# The minimum of ended conversations both with and without the skill, before their rates are compared.
 MIN_ENDED: Final = 10
 MIN_RATE_DIFFERENCE: Final = 0.15
-# Standard errors between two shares; beyond them one time in fifty is chance.
+# The minimum difference of two rates, in standard errors. Chance exceeds it, in either direction, once in fifty times.
 MIN_STANDARD_ERRORS: Final = 2.33
 RETENTION_PERIOD: Final = timedelta(days=90)
 
 
 class RetirementCause(StrEnum):
-    """Why a skill may be retired."""
+    """Why a skill is suggested for retirement."""
 
     UNUSED = "unused"
     WORSE = "worse"
@@ -28,14 +28,17 @@ class RetirementCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BadOutcomeRate:
-    """Of the conversations that ended, how many ended badly: unsolved, abandoned, handed over, or begun again within seven days."""
+    """The number of ended conversations, and of those that ended badly.
+
+    A bad end is unsolved, abandoned, handed over, or reopened within seven days.
+    """
 
     ended: int
     ended_badly: int
 
     @property
     def of_all(self) -> float:
-        """From 0 to 1; 0 where none ended."""
+        """The share that ended badly, from 0 to 1; 0 if none ended."""
         return self.ended_badly / self.ended if self.ended else 0.0
 
     @property
@@ -45,7 +48,7 @@ class BadOutcomeRate:
 
 @dataclass(frozen=True, slots=True)
 class NewerSkill:
-    """A runbook of the same agent that was approved later and surely says the same, and why."""
+    """A skill of the same agent that was approved later and has the same content, with the reason for this judgement."""
 
     skill_id: int
     title: str
@@ -55,7 +58,7 @@ class NewerSkill:
 
 @dataclass(frozen=True, slots=True)
 class SkillFigures:
-    """What became of one approved skill. Shares are of the last 90 days, and of conversations of its agent alone."""
+    """Use and outcomes of one approved skill. Rates cover its agent's conversations of the last 90 days."""
 
     approved_at: datetime
     last_used_at: datetime | None
@@ -69,20 +72,20 @@ class SkillFigures:
 
     @property
     def idle_since(self) -> datetime:
-        """The later of its approval and its last use."""
+        """The later of the skill's approval and its last use."""
         return max(self.approved_at, self.last_used_at or self.approved_at)
 
 
 @dataclass(frozen=True, slots=True)
 class RetirementSuggestion:
-    """Why a skill may be retired, as one sentence with its figures."""
+    """A suggestion to retire a skill: the cause, and a sentence with the figures."""
 
     cause: RetirementCause
     detail: str
 
 
 def suggest_retirement(figures: SkillFigures, now: datetime) -> tuple[RetirementSuggestion, ...]:
-    """Why a person may retire it; nothing for as long as one said to keep it."""
+    """Return suggestions to retire the skill; none while a person's decision to keep it is in force."""
     if figures.retained_until is not None and figures.retained_until > now:
         return ()
     return tuple(_find_suggestions(figures, now))
@@ -104,13 +107,13 @@ def _find_suggestions(figures: SkillFigures, now: datetime) -> Iterator[Retireme
     if figures.newer is not None:
         yield RetirementSuggestion(
             RetirementCause.SUPERSEDED,
-            f"“{figures.newer.title}”, approved on {figures.newer.approved_at:%d %B %Y} and so later, says the same."
+            f"“{figures.newer.title}”, approved later, on {figures.newer.approved_at:%d %B %Y}, has the same content."
             f" {figures.newer.reason}",
         )
 
 
 def is_worse(one: BadOutcomeRate, other: BadOutcomeRate) -> bool:
-    """Whether a share is larger by a margin that matters and that chance does not explain."""
+    """Whether the first rate is worse by a relevant and statistically significant margin."""
     if min(one.ended, other.ended) < MIN_ENDED or one.of_all - other.of_all < MIN_RATE_DIFFERENCE:
         return False
     both = BadOutcomeRate(one.ended + other.ended, one.ended_badly + other.ended_badly).of_all

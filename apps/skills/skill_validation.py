@@ -1,4 +1,4 @@
-"""What a skill may be called and hold, and which files may come with it; pure."""
+"""Validation of skills: names, texts and attached files. Pure functions."""
 
 import json
 import re
@@ -25,19 +25,22 @@ _NON_NAME_CHARACTERS = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class SkillNaming:
-    """A skill's name and title, either of which may have been derived from the other (Z-4)."""
+    """A skill's name and title. Either may be derived from the other (Z-4)."""
 
     name: str
     title: str
 
 
 def complete_naming(name: str, title: str) -> SkillNaming:
-    """Complete a name by its title and the other way round. Both empty stay empty, for the field rules to refuse."""
+    """Derive a missing name from the title, or the reverse.
+
+    If both are empty they stay empty, and the field validators refuse them.
+    """
     return SkillNaming(name or slug(title), title or name.replace("-", " ").capitalize())
 
 
 def slug(title: str) -> str:
-    """The name a title gives: ASCII letters and digits, joined by hyphens, cut at a whole word where one ends in time."""
+    """Return the name for a title: ASCII letters and digits, joined by hyphens, and cut at a word boundary if possible."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     words = _NON_NAME_CHARACTERS.sub("-", plain).strip("-")
     if len(words) <= NAME_CHARACTERS:
@@ -47,7 +50,7 @@ def slug(title: str) -> str:
 
 
 FILE_NAME_CHARACTERS = 120
-# The beginning of a text file: what a model is given of it, and what a reviewer is shown.
+# The number of characters at the beginning of a text file that models and reviewers read.
 FILE_CHARACTERS = 20_000
 TEXT_TYPES: Final = {
     "txt": "text/plain",
@@ -75,10 +78,10 @@ _NOT_IN_FILE_NAMES: Final = re.compile(r'[<>:"|?*]')
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One file of a skill, as the skill keeps it: what is reviewed, and under which key its bytes lie.
+    """One file of a skill, as the skill's row stores it. `key` identifies its bytes in the blob store.
 
-    Of a text also what was found in exactly these bytes when they came: how long it is, what the scanner points at and what
-    following it can reach. Files from before that was done, and what is no text, were looked through by nobody.
+    For text files, `characters`, `findings` and `risk_factors` are the results of scanning exactly these bytes at the upload.
+    Other files, and files that were uploaded before scans existed, have no results.
     """
 
     name: str
@@ -94,23 +97,23 @@ class Attachment:
 
     @property
     def is_text(self) -> bool:
-        """Whether a model can be given it as words."""
+        """Whether this is a text file, which models can read."""
         return self.media_type in TEXT_TYPES.values()
 
     @property
     def is_read_whole(self) -> bool:
-        """Whether all of it was scanned and is shown to whoever decides."""
+        """Whether the whole file was scanned and is shown to reviewers."""
         return self.characters is not None and self.characters <= FILE_CHARACTERS
 
     @property
     def is_strange(self) -> bool:
-        """Whether no person chose it by itself: an agent put it there, or it came along with others."""
+        """Whether no person chose this file: an agent attached it, or it was imported."""
         return self.is_imported or self.uploaded_by.startswith("agent:")
 
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """What was found in the text of a file; lists, as they come back from where a skill keeps them."""
+    """The result of scanning a file's text. Its fields are lists, because a JSON column returns lists."""
 
     characters: int | None = None
     findings: list[str] = field(default_factory=list)
@@ -119,7 +122,7 @@ class FileScan:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFile:
-    """A file that may be stored, under the name and type it is stored by."""
+    """A file that may be stored, with its cleaned name and its media type."""
 
     name: str
     media_type: str
@@ -127,25 +130,25 @@ class AcceptedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileRefusal:
-    """A file that may not be stored: the field that is wrong, and why."""
+    """A file that may not be stored, with the field that is wrong and the reason."""
 
     field: str
     reason: str
 
 
 def vet_file(name: str, content: bytes, file_bytes: int) -> AcceptedFile | FileRefusal:
-    """Extension and content have to say the same; what neither can be checked for is not taken."""
+    """Check a file's name and size, and that its content matches the extension. Types that cannot be checked are refused."""
     clean = clean_file_name(name)
     flaw = _flaw_of_name(clean) or _flaw_of_size(len(content), file_bytes)
     if flaw is not None:
         return flaw
     media_type = MEDIA_TYPES[_extension(clean)]
     reason = _flaw_of_content(media_type, content)
-    return FileRefusal("file", f"{clean} cannot be taken: {reason}") if reason else AcceptedFile(clean, media_type)
+    return FileRefusal("file", f"{clean} is not accepted: {reason}") if reason else AcceptedFile(clean, media_type)
 
 
 def scan_file(media_type: str, content: bytes) -> FileScan:
-    """Scan a text file as a body is scanned. Of anything else only a person can tell what it says."""
+    """Scan a text file as a skill's body is scanned. Other files are not scanned; only a person can judge them."""
     if media_type not in TEXT_TYPES.values():
         return FileScan()
     text = content.decode()
@@ -153,31 +156,31 @@ def scan_file(media_type: str, content: bytes) -> FileScan:
 
 
 def clean_file_name(name: str) -> str:
-    """The name without path, hidden characters, leading dots and what some file systems cannot hold, composed (NFC)."""
+    """Return the name in NFC, without path, invisible characters, leading dots, and characters that some file systems forbid."""
     last = re.split(r"[/\\]", remove_invisible(unicodedata.normalize("NFC", name)))[-1]
     words = " ".join(_NOT_IN_FILE_NAMES.sub("", last).split())
     return words.lstrip(". ").rstrip(". ")
 
 
 def file_limit_refusal(files: Sequence[Attachment], name: str, files_per_skill: int) -> FileRefusal | None:
-    """Why a skill takes no further file, or none of this name."""
+    """Return the refusal of another file with this name, or None if the skill can take it."""
     return name_limit_refusal([file.name for file in files], name, files_per_skill)
 
 
 def name_limit_refusal(names: Sequence[str], name: str, files_per_skill: int) -> FileRefusal | None:
-    """The same of files that are known by their names alone."""
+    """Do the same as `file_limit_refusal`, for files of which only the names are known."""
     if len(names) >= files_per_skill:
         return FileRefusal(
             "file", f"A skill has at most {files_per_skill} files, and this one has {len(names)}. Remove one."
         )
-    # Looked at as a reader does: another case or a letter that poses as another makes no other name.
+    # Compared as a reader sees the names: case and lookalike letters do not make a different name.
     if any(_fold_name(each) == _fold_name(name) for each in names):
-        return FileRefusal("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
+        return FileRefusal("name", f"This skill already has a file {name}. Remove that one, or choose another name.")
     return None
 
 
 def reorder_files(files: Sequence[Attachment], names: Sequence[str]) -> tuple[Attachment, ...] | FileRefusal:
-    """The same files in the order of these names."""
+    """Return the same files in the order of these names."""
     by_name = {file.name: file for file in files}
     if sorted(names) != sorted(by_name):
         return FileRefusal("names", f"Name each file of the skill once: {', '.join(by_name) or 'it has none'}.")
@@ -185,7 +188,7 @@ def reorder_files(files: Sequence[Attachment], names: Sequence[str]) -> tuple[At
 
 
 def has_file_mention(body: str, name: str) -> bool:
-    """Whether a runbook refers to a file; one that it does not refer to is no agent's business (R091)."""
+    """Whether a runbook mentions a file. Agents get only files that the runbook mentions (R091)."""
     return name.casefold() in body.casefold()
 
 
@@ -200,25 +203,27 @@ def _extension(name: str) -> str:
 def _flaw_of_name(name: str) -> FileRefusal | None:
     if len(name) > FILE_NAME_CHARACTERS:
         return FileRefusal(
-            "name", f"The name has {len(name)} characters; {FILE_NAME_CHARACTERS} are allowed. Shorten it."
+            "name", f"The name has {len(name)} characters; at most {FILE_NAME_CHARACTERS} are allowed. Shorten it."
         )
     if "." not in name:
-        return FileRefusal("name", f"“{name}” has no extension that says what it is. {_ALLOWED_KINDS}")
+        return FileRefusal("name", f"“{name}” has no extension that names its type. {_ALLOWED_KINDS}")
     if _extension(name) not in MEDIA_TYPES:
-        return FileRefusal("name", f"Files that end in .{_extension(name)} are not taken. {_ALLOWED_KINDS}")
+        return FileRefusal("name", f"Files with the extension .{_extension(name)} are not accepted. {_ALLOWED_KINDS}")
     return None
 
 
 def _flaw_of_size(size_bytes: int, file_bytes: int) -> FileRefusal | None:
     if size_bytes > file_bytes:
-        return FileRefusal("file", f"The file has {size_bytes} bytes; {file_bytes} are allowed. Send a smaller one.")
+        return FileRefusal(
+            "file", f"The file has {size_bytes} bytes; at most {file_bytes} are allowed. Send a smaller one."
+        )
     return None if size_bytes else FileRefusal("file", "The file is empty. Send one with content.")
 
 
 def _flaw_of_content(media_type: str, content: bytes) -> str:
     found = next((kind for kind, beginning in _FILE_SIGNATURES.items() if beginning.match(content)), "")
     if found != (media_type if media_type in _FILE_SIGNATURES else ""):
-        return f"its name says {media_type}, its content {found or 'does not'}. Give it the extension of what it is."
+        return f"its extension means {media_type}, its content is {found or 'something else'}. Give it the right extension."
     return "" if found else _flaw_of_text(media_type, content)
 
 
@@ -236,7 +241,7 @@ def _flaw_of_json(text: str) -> str:
     try:
         json.loads(text)
     except ValueError as refusal:
-        return f"it is no JSON ({refusal})."
+        return f"it is not valid JSON ({refusal})."
     except RecursionError:
         return "its JSON is nested too deeply."
     return ""
@@ -249,7 +254,7 @@ _EFFECT_RISKS = {ToolEffect.WRITES: RiskFactor.WRITING_TOOL, ToolEffect.PAYS: Ri
 
 
 def risk_factors_in(texts: Iterable[str], files: Iterable[Attachment] = ()) -> frozenset[RiskFactor]:
-    """What following a runbook of these texts and files can reach: the tools named decide, not how it speaks of money."""
+    """Return the risk factors of a runbook with these texts and files. They depend on the tools that it names."""
     effects = frozenset[ToolEffect]().union(*(tool_effects_in(text) for text in texts))
     reached = (_EFFECT_RISKS[effect] for effect in effects if effect in _EFFECT_RISKS)
     return frozenset(
@@ -258,7 +263,10 @@ def risk_factors_in(texts: Iterable[str], files: Iterable[Attachment] = ()) -> f
 
 
 def file_findings(files: Iterable[Attachment]) -> tuple[str, ...]:
-    """What a reviewer has to confirm of files: what the scanner points at, and each strange one that nobody read whole."""
+    """Return the findings in files that a reviewer must confirm.
+
+    These are the scanner's findings, and files that an agent or an import attached and that were not scanned whole.
+    """
     return tuple(
         sentence
         for file in files

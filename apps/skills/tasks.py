@@ -1,4 +1,4 @@
-"""Alarm clocks of skills: one call each."""
+"""Celery tasks of skills. Each task makes a single call."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -8,5 +8,5 @@ from apps.skills.attachments.orphan_sweep import sweep_files
 
 @shared_task
 def sweep() -> None:
-    """Remove what uploads left behind."""
+    """Remove the bytes of uploads that no skill refers to."""
     sweep_files(timezone.now())

@@ -1,4 +1,4 @@
-"""`python -m apps.standin --port 0` starts the stand-in model and prints its address."""
+"""`python -m apps.standin --port 0`: starts the stand-in model and prints its address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         _write_atomically(options.port_file, f"{port}\n")
     sys.stdout.write(f"stand-in model listening on http://{LOOPBACK}:{port}\n")
     sys.stdout.flush()
-    # A scripted cut of the connection is no error of the server, so it is not reported.
+    # A scripted disconnection is not an error of the server, so it is not reported.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     with contextlib.suppress(KeyboardInterrupt):
         server_for(MessagesEndpoint(steps)).run([listener])

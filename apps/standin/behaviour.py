@@ -27,7 +27,7 @@ _LEARNING_AGENTS = (
 
 
 def choose_decision(asked: ParsedRequest) -> Decision:
-    """Return the stand-in's decision; the same bytes always lead to the same decision."""
+    """Return the stand-in's decision; equal request bytes always lead to the same decision."""
     for heading, write in _LEARNING_AGENTS:
         if not asked.tools and asked.system_text.lstrip().startswith(heading):
             return TextDecision(write("\n".join(text_of(block) for block in asked.messages[-1].blocks)))

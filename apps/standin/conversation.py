@@ -1,4 +1,4 @@
-"""Parses a request as a support agent sees it: its persona, who wrote what, and the calls made so far."""
+"""Parses a model request as a conversation: the persona, the author of each text, and the calls made so far."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SKILL_LINE = re.compile(r"^- (?P<name>\S.{0,200}?) \(id: (?P<skill_id>\d{1,18})\
 
 @dataclass(frozen=True, slots=True)
 class IndexedSkill:
-    """A skill as the index lists it."""
+    """A skill as listed in the skill index."""
 
     name: str
     skill_id: int
@@ -47,7 +47,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class TurnTexts:
-    """The texts of one user turn, by author; `answers` are for the customer, from colleagues and other agents."""
+    """The texts of one user turn by author; `answers` come from colleagues and other agents and are for the customer."""
 
     customer: str
     owner: str
@@ -55,7 +55,7 @@ class TurnTexts:
 
 
 class RequestConversation:
-    """A request read as a conversation."""
+    """A model request parsed as a conversation."""
 
     def __init__(self, asked: ParsedRequest) -> None:
         self.system = asked.system_text
@@ -70,7 +70,7 @@ class RequestConversation:
 
     @cached_property
     def customer_texts(self) -> tuple[str, ...]:
-        """Return everything the customer wrote, latest first."""
+        """Return everything that the customer wrote, latest first."""
         turns = (_parse_turn(message) for message in reversed(self._messages) if _opens_turn(message))
         return tuple(turn.customer for turn in turns if turn.customer)
 
@@ -89,7 +89,7 @@ class RequestConversation:
 
     @cached_property
     def turn_calls(self) -> tuple[PastCall, ...]:
-        """The calls since the customer last wrote."""
+        """Return the calls made since the customer last wrote."""
         return tuple(_past_calls(self._messages[self._turn_start :]))
 
     @cached_property
@@ -131,7 +131,7 @@ def section_of(text: str, heading: str, level: int = 1) -> str:
 
 
 def json_lines(text: str) -> Iterator[Json]:
-    """Yield every line that is JSON by itself: a string, an object or a list."""
+    """Yield every line that is a JSON value: a string, an object or a list."""
     for line in text.splitlines():
         if line.strip()[:1] in {'"', "{", "["}:
             try:

@@ -17,7 +17,7 @@ class TextDecision:
 
 @dataclass(frozen=True, slots=True)
 class ToolDecision:
-    """Ask for one tool to be called."""
+    """Request one tool call."""
 
     tool_name: str
     arguments: JsonObject
@@ -25,7 +25,7 @@ class ToolDecision:
 
 @dataclass(frozen=True, slots=True)
 class ToolsDecision:
-    """Ask for several tools at once. Only scripts do this."""
+    """Request several tool calls at once. Only scripts do this."""
 
     calls: tuple[ToolDecision, ...]
 

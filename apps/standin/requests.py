@@ -1,4 +1,4 @@
-"""HTTP requests and requests of the Messages API, parsed and refused the way the API refuses them."""
+"""HTTP requests and Messages API requests, parsed and refused as the real API does."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import CacheLifetime, Json, JsonObject
 
 ROLES = frozenset({"user", "assistant", "system"})
-# A change of any of these settings leaves tools and system cached, but none of the messages.
+# If any of these settings changes, tools and system prompt stay cached, but none of the messages.
 MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
 
 
 class InvalidModelRequest(Exception):
-    """The API would refuse the request with status 400."""
+    """A request that the API would refuse with status 400."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivedRequest:
-    """An HTTP request, completely read."""
+    """An HTTP request that was read completely."""
 
     path: str
     headers: Mapping[str, str]
@@ -35,13 +35,13 @@ class ArrivedRequest:
 
     @property
     def account(self) -> str:
-        """Return the key's account: caches are not shared between accounts. Empty without a key."""
+        """Return the account of the API key, empty without a key. Accounts share no caches."""
         return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMessage:
-    """One message with its content as blocks, breakpoints included."""
+    """One message with its content as blocks, including breakpoints."""
 
     role: str
     blocks: tuple[JsonObject, ...]
@@ -71,9 +71,9 @@ class ParsedRequest:
 
 
 def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> ParsedRequest:
-    """Parse a request. Raises `InvalidModelRequest` with the API's kind of sentence; `counting` needs no `max_tokens`.
+    """Parse a request. Raises `InvalidModelRequest` with a message like the API's; with `counting`, `max_tokens` is optional.
 
-    `paused` are answers that ended with a pause: a request may end with one of them and with no other assistant message.
+    `paused` holds answers that ended with a pause: a request may end with one of these and with no other assistant message.
     """
     content = parse_object(body)
     max_tokens = content.get("max_tokens", 0 if counting else None)
@@ -95,7 +95,7 @@ def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str
 def parse_object(body: bytes) -> JsonObject:
     try:
         decoded: Json = json.loads(body)
-        # Half of a surrogate pair is no text, even if its escape parses.
+        # A lone surrogate is not valid text, even if its escape can be parsed.
         encode_compact(decoded).encode()
     except (ValueError, RecursionError) as error:
         sentence = "The request body is not valid JSON."
@@ -104,7 +104,7 @@ def parse_object(body: bytes) -> JsonObject:
 
 
 def prompt_blocks(asked: ParsedRequest) -> tuple[CacheBlock, ...]:
-    """Return the prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
+    """Return the prompt's blocks in hashing order. Breakpoints are not content: moving one changes no hash."""
     blocks = [block_of("tools", tool, _cache_mark(tool)) for tool in asked.tools]
     blocks += [block_of("system", block, _cache_mark(block)) for block in asked.system]
     blocks += [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def run_standin_thread() -> Iterator[str]:
-    """Run a stand-in in a thread on a free port; yield its base URL."""
+    """Run a stand-in in a thread on a free port, and yield its base URL."""
     listener = listening_socket(0)
     server = server_for(MessagesEndpoint())
     thread = threading.Thread(target=server.run, args=([listener],), name="stand-in model", daemon=True)

@@ -1,4 +1,4 @@
-"""Words as the stand-in compares them: lower case, without endings, synonyms of customer service merged."""
+"""Words as the stand-in compares them: lower case, without endings, with synonyms of customer service merged."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ SYNONYMS = (
     "reset recover",
     "baggage luggage bag",
 )
-# Verbs for a customer's request, as opposed to its objects.
+# Verbs of a customer's request, as opposed to the objects.
 ACTION_WORDS = frozenset(
     {"buy", "cancel", "change", "contact", "downgrade", "exchange", "extend", "prefer", "refund", "renew", "repair"}
     | {"reset", "return", "swap", "transfer", "upgrade"}
 )
-# Objects of a request, in words that name no person, place or thing of one customer.
+# Objects of a request, as words that name no person, place or possession of one customer.
 SERVICE_WORDS = """
     account address appointment arrive balance card certificate city complaint contract cost coupon data deadline
     discount document error exchange extend fee flight form gift hotel hours insurance invoice item licence
@@ -51,7 +51,7 @@ SERVICE_WORDS = """
 
 
 def stem(word: str) -> str:
-    """Return a simple stem: enough for `orders`, `ordered` and `ordering` to match."""
+    """Return a simple stem, sufficient for `orders`, `ordered` and `ordering` to match."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     for ending in ("ing", "ed", "es", "s", "e"):
@@ -65,7 +65,7 @@ _READABLE_BY_STEM = {stem(word): word for word in SERVICE_WORDS.split()}
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """Return each meaningful word once, in order of appearance, as a stem."""
+    """Return the stem of each meaningful word, without duplicates, in order of appearance."""
     seen = (stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS)
     return tuple(dict.fromkeys(_CANONICAL_BY_STEM.get(word, word) for word in seen))
 
@@ -75,7 +75,7 @@ def shared_words(one: str, other: str) -> int:
 
 
 def service_words(text: str) -> tuple[str, ...]:
-    """Return the words that describe the kind of request, verbs first; words that could identify a customer are left out."""
+    """Return the words that describe the kind of request, verbs first, without words that could identify a customer."""
     general = set(_CANONICAL_BY_STEM.values())
     known = [
         word if word in general else _READABLE_BY_STEM[word]
@@ -86,5 +86,5 @@ def service_words(text: str) -> tuple[str, ...]:
 
 
 def tool_name_in_words(tool_name: str) -> str:
-    """A tool's name as words: `update_customer_profile` is "update customer profile"."""
+    """Return a tool's name as words: `update_customer_profile` becomes "update customer profile"."""
     return tool_name.replace("_", " ").replace("-", " ").strip()

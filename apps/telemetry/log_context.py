@@ -1,7 +1,7 @@
-"""The context of log lines: request, tenant, actor and turn. It follows the calls of a task, also into threads.
+"""The context of log lines: request, tenant, actor and turn. It follows the calls of a task, including those in threads.
 
-A context is a set of facts that grows: code that identifies the actor adds it, and the line at the end of the request has it
-too.
+A context is a growing set of facts: code that identifies the actor adds it to the context, and the log line at the end of the
+request includes it.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from typing import Final
 
 Fact = str | int
 
-# The facts that a context may contain. No name and no text of a customer is among them.
+# The facts that a context may contain, which include no name and no text of a customer.
 FACT_NAMES: Final = frozenset({"request_id", "tenant_id", "actor", "task", "task_id", "conversation_id", "turn_id"})
 
 _context_facts: ContextVar[dict[str, Fact] | None] = ContextVar("scene", default=None)
 
 
 class _LogContext:
-    """A context manager that is not a generator: each waiting turn would keep one, four times as large."""
+    """A context manager as a class: each waiting turn keeps one, and a generator-based one would be four times as large."""
 
     __slots__ = ("_facts", "_token")
 
@@ -33,7 +33,7 @@ class _LogContext:
 
 
 def log_context(**facts: Fact | None) -> AbstractContextManager[None]:
-    """Add these facts to every log line inside the block, besides those of the blocks around it."""
+    """Add these facts to every log line inside the block, in addition to the facts of enclosing blocks."""
     _refuse_unknown(facts)
     return _LogContext(_drop_missing(facts))
 
@@ -45,7 +45,7 @@ def replace_log_context(**facts: Fact | None) -> None:
 
 
 def add_log_facts(**facts: Fact | None) -> None:
-    """Add these facts to the current context; without a context, do nothing."""
+    """Add these facts to the current context; do nothing if there is no context."""
     _refuse_unknown(facts)
     present = _context_facts.get()
     if present is not None:

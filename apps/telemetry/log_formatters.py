@@ -1,4 +1,4 @@
-"""Formats a log record as one line of JSON. An exception is logged by kind and place; its message may quote a customer."""
+"""Formats a log record as one line of JSON. An exception is logged by type and location: its message may quote a customer."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from apps.telemetry.log_context import current_facts
 
-# The attributes of every record; all others are fields of this line.
+# The attributes of every record; all other attributes are fields of this line.
 RECORD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
@@ -44,17 +44,17 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """The same for people at a terminal; messages of exceptions are left out as well."""
+    """Formats the same content for people at a terminal; messages of exceptions are left out as well."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name} {message}", style="{")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and where an exception was raised."""
+        """Return the line, and the location where an exception was raised."""
         return super().format(logging.makeLogRecord({**vars(record), "msg": safe_message(record), "args": ()}))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # logging's own name; Any: what it hands about
-        """Return the kind of an exception, and the frames that it passed."""
+        """Return the type of an exception, and its frames."""
         facts = describe_error(ei[1])
         return "\n".join(
             [f"  {frame}" for frame in facts["frames"]] + [f"  {facts['error']} {facts.get('refused_by', '')}"]
@@ -62,12 +62,12 @@ class PlainLines(logging.Formatter):
 
 
 def safe_message(record: logging.LogRecord) -> str:
-    """Return the message. Beside an exception, only the template, since its arguments may quote the exception."""
+    """Return the message. If there is an exception, return only the template, since the arguments may quote the exception."""
     return str(record.msg) if record.exc_info else record.getMessage()
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return the kind of an exception, its last frames, and the constraint by which the database refused a statement."""
+    """Return the type of an exception, its last frames, and the database constraint that was violated, if any."""
     facts: dict[str, Any] = {"error": type(error).__name__, "frames": last_frames(error.__traceback__)}
     diagnosis = getattr(error.__cause__ or error, "diag", None)
     if diagnosis is not None:
@@ -76,5 +76,5 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 
 def last_frames(trace: TracebackType | None) -> list[str]:
-    """Return the last frames of a traceback, the innermost last."""
+    """Return the last frames of a traceback, innermost last."""
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)][-MAX_FRAMES:]

@@ -1,4 +1,4 @@
-"""The product's own metrics. Prometheus reads web processes at `/metrics`, workers and the beat at a port of their own."""
+"""The product's own metrics. Prometheus scrapes web processes at `/metrics`, and workers and the beat at a separate port."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms over prometheus_client. This module adds the prefix, the buckets and the cap on labels.
+"""Counters, gauges and histograms over prometheus_client, with the product's prefix, buckets and a cap on label sets.
 
 To add a metric: name it in `product_metrics.py`, count it where it happens, and add it to the table in docs/operations.md; a
 test compares that table with the exposed metrics.
@@ -20,11 +20,11 @@ DURATION_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0
 # Label values may come from outside. Label sets beyond this number are counted together.
 MAX_LABEL_SETS: Final = 500
 OTHER_LABEL_VALUE: Final = "others"
-# The library's own variable: several processes behind one address keep their counts in files of this folder.
+# The library's own variable: processes behind one address keep their counts in files in this folder.
 SHARED_FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 REGISTRY: Final = CollectorRegistry(auto_describe=True)
-# The start time of each series would double the number of series, and no alert uses it.
+# Exposing start times would double the number of series, and no alert uses them.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one untyped
 
 M = TypeVar("M", bound=MetricWrapperBase)
@@ -58,7 +58,7 @@ def counter(name: str, words: str) -> Counter:
 def labelled_counter(
     name: str, words: str, *labels: str, registry: CollectorRegistry = REGISTRY
 ) -> CappedLabels[Counter]:
-    """Return a counter for each set of labels."""
+    """Return a counter with labels."""
     return CappedLabels(Counter(name, words, labels, namespace=NAMESPACE, registry=registry), labels)
 
 
@@ -68,18 +68,18 @@ def histogram(name: str, words: str) -> Histogram:
 
 
 def labelled_histogram(name: str, words: str, *labels: str) -> CappedLabels[Histogram]:
-    """Return a histogram of durations for each set of labels."""
+    """Return a histogram of durations with labels."""
     metric = Histogram(name, words, labels, namespace=NAMESPACE, registry=REGISTRY, buckets=DURATION_BUCKETS)
     return CappedLabels(metric, labels)
 
 
 def gauge(name: str, words: str) -> Gauge:
-    """Return a gauge; over several processes it is the sum of those that are alive."""
+    """Return a gauge; across several processes it is the sum over running processes."""
     return Gauge(name, words, namespace=NAMESPACE, registry=REGISTRY, multiprocess_mode="livesum")
 
 
 def render_exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
-    """Return all counts and those of the other collectors in the format that the scraper accepts, and its content type."""
+    """Return all metrics, with those of additional collectors, in a format that the scraper accepts, and the content type."""
     registry = CollectorRegistry()
     for collector in (_metrics_collector(), *more):
         registry.register(collector)
@@ -88,7 +88,7 @@ def render_exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
 
 
 def _metrics_collector() -> Collector:
-    """Return a collector of this process's counts; with a shared folder, of all processes that use it."""
+    """Return a collector of this process's metrics; with a shared folder, of all processes that use the folder."""
     folder = os.environ.get(SHARED_FOLDER_VARIABLE)
     if not folder:
         return REGISTRY
@@ -98,7 +98,7 @@ def _metrics_collector() -> Collector:
 
 
 def _forget_dead_gauges(folder: Path) -> None:
-    """Remove the gauges of processes that have ended. A killed process cannot report its end to the library."""
+    """Remove the gauges of processes that have ended, because a killed process cannot do this itself."""
     for path in folder.glob("gauge_live*_*.db"):
         process_id = int(path.stem.rpartition("_")[2])
         try:

@@ -1,6 +1,6 @@
 """Middleware around every request of a web process: it sets the request id, and counts and logs the request at its end.
 
-The log line names the route and not the address, which may contain a search text or a token.
+The log line names the route instead of the address, since an address may contain a search text or a token.
 """
 
 import logging
@@ -16,12 +16,12 @@ from apps.telemetry.product_metrics import REQUEST_SECONDS, REQUESTS
 logger = logging.getLogger(__name__)
 
 REQUEST_ID_HEADER: Final = b"x-request-id"
-# The form of a caller's request id; any other value is replaced by a new one.
+# The format of a valid request id; a caller's id of any other form is replaced.
 REQUEST_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-# The scope key of the route, once it is known.
+# The scope key of the route, once the route is known.
 ROUTE_KEY: Final = "preceptor.route"
 UNMATCHED: Final = "unmatched"
-# Health checks and scrapes are requested every few seconds; they are counted and not logged.
+# Health checks and scrapes are requested every few seconds, so they are counted but not logged.
 PROBE_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})
 SURFACES: Final = {"api": "api", "admin": "console", "mcp": "mcp", "files": "files"}
 
@@ -52,7 +52,7 @@ class RequestLogMiddleware:
 
 
 class ResponseRecorder:
-    """The response of a request: it remembers the status, and adds the request id."""
+    """The response of a request, which records the status and adds the request id."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -76,7 +76,7 @@ class ResponseRecorder:
 
 
 def request_id_of(scope: Any) -> str:
-    """Return the caller's request id if it is valid, or a new one."""
+    """Return the caller's request id if it is valid, otherwise a new one."""
     given = next((value for name, value in scope["headers"] if name == REQUEST_ID_HEADER), b"").decode("latin-1")
     return given if REQUEST_ID_PATTERN.fullmatch(given) else uuid.uuid4().hex
 
@@ -84,7 +84,7 @@ def request_id_of(scope: Any) -> str:
 def log_request(scope: Any, recorder: ResponseRecorder, seconds: float) -> None:
     """Count a request and log it."""
     route = str(scope.get(ROUTE_KEY, UNMATCHED))
-    # 499 for a client that disconnected before the answer, as proxies count it.
+    # 499 for a client that disconnected before the answer, as proxies do.
     status, method = recorder.status or 499, scope["method"]
     REQUESTS.labels(method=method, route=route, status=status).inc()
     if not recorder.is_stream:

@@ -1,4 +1,4 @@
-"""Acts on tenants, members, agents and their tokens."""
+"""Actions on tenants, members, agents and their tokens."""
 
 import secrets
 from collections.abc import Collection
@@ -33,7 +33,7 @@ from apps.tenants.sealed_secrets import refuse_without_keys
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A token at the one moment its secret can be shown."""
+    """A token with its secret, which can be shown only when the token is issued."""
 
     row: AgentToken
     secret: str
@@ -48,7 +48,7 @@ def create_tenant(
     memory_review: MemoryReview = MemoryReview.TAINTED,
     is_customer_proof_required: bool = True,
 ) -> Tenant:
-    """Open the books of a tenant. The actor comes from `new_tenant_actor`."""
+    """Create a tenant. `actor` must come from `new_tenant_actor`."""
     tenant = Tenant(pk=actor.tenant_id, key=key, name=name)
     settings = TenantSettings(
         tenant_id=actor.tenant_id,
@@ -63,14 +63,14 @@ def create_tenant(
     except ValidationError as refusal:
         raise invalid_from_validation(refusal) from refusal
     except IntegrityError as refusal:
-        raise Conflict(f"There is a tenant {key} already. Choose another key.") from refusal
+        raise Conflict(f"A tenant with the key {key} exists already. Choose another key.") from refusal
     return tenant
 
 
 def amend_settings(
     settings: TenantSettings, *, actor: Actor, read_at: int | None = None, **values: object
 ) -> TenantSettings:
-    """Change what all agents of the tenant go by. Sessions already open keep what they started with."""
+    """Change settings that apply to all agents of the tenant. Open sessions keep the prompt they started with."""
     with governed(Act.SETTINGS_AMEND, settings, actor=actor, read_at=read_at) as row:
         refuse_higher_rate_limit(row, values)
         assign_values(row, Act.SETTINGS_AMEND, values)
@@ -80,13 +80,13 @@ def amend_settings(
 
 
 def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
-    """Let a person into the tenant."""
+    """Add a person to the tenant."""
     membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
     return governed_create(Act.MEMBER_ADD, membership, actor=actor)
 
 
 def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
-    """Let a person in whom an admin named by mail address."""
+    """Invite a person whom an admin named by e-mail address."""
     membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
     with governed(Act.MEMBER_INVITE, membership, actor=actor) as row:
         _refuse_own_membership(row, actor)
@@ -94,12 +94,17 @@ def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
 
 
 def accept_membership(membership: Membership, *, actor: Actor) -> Membership:
-    """Come in as whom an invitation names; `tenants.invitations.accept` says who may act as that person."""
+    """Accept an invitation as the invited person.
+
+    `tenants.accounts.invitations.accept_invitation` decides who may act as that person.
+    """
     with governed(Act.MEMBER_ACCEPT, membership, actor=actor) as row:
         if row.user_id != actor.user_id:
-            raise NotPermitted("This invitation names somebody else. They accept it by their link.")
+            raise NotPermitted("This invitation is for another person, who must accept it with their own link.")
         if not (row.is_active and row.awaits_its_person):
-            raise Conflict("There is nothing left to accept. Ask an admin of the tenant for another link.")
+            raise Conflict(
+                "This invitation was accepted or withdrawn already. Ask an admin of the tenant for another link."
+            )
         row.accepted_at = timezone.now()
     return membership
 
@@ -107,7 +112,10 @@ def accept_membership(membership: Membership, *, actor: Actor) -> Membership:
 def deactivate_member(
     membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> Membership:
-    """From the next request on the person is nobody here. The last active admin stays, and nobody shuts themselves out."""
+    """Deactivate a member; this takes effect with the member's next request.
+
+    The last active admin cannot be deactivated, and nobody can deactivate themselves.
+    """
     with governed(Act.MEMBER_DEACTIVATE, membership, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_own_membership(row, actor)
         row.is_active = False
@@ -115,7 +123,7 @@ def deactivate_member(
 
 
 def reactivate_member(membership: Membership, *, actor: Actor, read_at: int | None = None) -> Membership:
-    """Let the person back in, with the role and limits they had."""
+    """Reactivate a member, with the previous role and limits."""
     with governed(Act.MEMBER_REACTIVATE, membership, actor=actor, read_at=read_at) as row:
         row.is_active = True
     return membership
@@ -124,7 +132,7 @@ def reactivate_member(membership: Membership, *, actor: Actor, read_at: int | No
 def change_role(
     membership: Membership, *, actor: Actor, role: Role, read_at: int | None = None, reason: str = ""
 ) -> Membership:
-    """Make a member operator or admin, from the next request on."""
+    """Change a member's role; this takes effect with the member's next request."""
     with governed(Act.MEMBER_CHANGE_ROLE, membership, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_own_membership(row, actor)
         row.role = role.value
@@ -132,7 +140,7 @@ def change_role(
 
 
 def reset_member(membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Membership:
-    """Note that the person starts anew; `tenants.people.reset` does what that means."""
+    """Record that a member's sign-in was reset. `tenants.accounts.people.reset_sign_in` performs the reset."""
     with governed(Act.MEMBER_RESET, membership, actor=actor, read_at=read_at, reason=reason) as row:
         row.reset_at = timezone.now()
     return membership
@@ -141,13 +149,11 @@ def reset_member(membership: Membership, *, actor: Actor, read_at: int | None = 
 def limit_member(
     limit: MemberLimit, *, actor: Actor, agents: Collection[int], read_at: int | None = None
 ) -> MemberLimit:
-    """Confine an act of a member to these agents, from the next request on. It narrows and never widens."""
+    """Limit a member's act to these agents; this takes effect with the next request. A limit never adds permissions."""
     with acting_as(actor):
         wanted = sorted(set(agents))
         if Agent.objects.visible_to(actor).filter(pk__in=wanted).count() < len(wanted):
-            raise Invalid(
-                "There is no such agent. Choose among those of the tenant.", {"agent_ids": ["No such agent."]}
-            )
+            raise Invalid("There is no such agent. Choose agents of this tenant.", {"agent_ids": ["No such agent."]})
         with governed(Act.LIMIT_WRITE, limit, actor=actor, read_at=read_at) as row:
             row.agent_ids = wanted
         sync_member_limit(limit)
@@ -155,17 +161,17 @@ def limit_member(
 
 
 def unlimit_member(limit: MemberLimit, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
-    """Let the member do the act wherever its role may."""
+    """Remove a limit, so that the member may perform the act wherever their role permits it."""
     governed_remove(Act.LIMIT_LIFT, limit, actor=actor, read_at=read_at, reason=reason)
 
 
 def write_role_grants(
     grants: RoleGrants, *, actor: Actor, granted: Collection[str], reason: str, read_at: int | None = None
 ) -> RoleGrants:
-    """Say what a role may do in the tenant, in place of what its template grants, from the next request on."""
+    """Replace a role's template by these permissions in the tenant; this takes effect with the next request."""
     with acting_as(actor):
         with governed(Act.ROLE_GRANT_WRITE, grants, actor=actor, read_at=read_at, reason=reason) as row:
-            refuse_blank(reason, "Say why the role's grants change; it stays in the history.")
+            refuse_blank(reason, "Give a reason for the change of the role's grants. It stays in the history.")
             if not granted:
                 raise Invalid(NO_GRANT_LEFT, {"permissions": [NO_GRANT_LEFT]})
             row.permissions = sorted(set(granted))
@@ -174,17 +180,17 @@ def write_role_grants(
 
 
 def withdraw_role_grants(grants: RoleGrants, *, actor: Actor, reason: str, read_at: int | None = None) -> None:
-    """Let the role do what its template grants."""
+    """Remove a role's own permissions in the tenant, so that its template applies again."""
     with acting_as(actor):
         with governed(Act.ROLE_GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason, removes=True):
-            refuse_blank(reason, "Say why the template holds again; it stays in the history.")
+            refuse_blank(reason, "Give a reason for the return to the template. It stays in the history.")
         sync_role_grants(grants, ())
 
 
 def write_grants(
     grants: AgentGrants, *, actor: Actor, granted: Collection[str], read_at: int | None = None
 ) -> AgentGrants:
-    """Say what a role may do with the rows of one agent, in place of what it may do elsewhere."""
+    """Replace a role's permissions on the rows of one agent."""
     with acting_as(actor):
         with governed(Act.GRANT_WRITE, grants, actor=actor, read_at=read_at) as row:
             row.permissions = sorted(set(granted))
@@ -193,12 +199,12 @@ def write_grants(
 
 
 def withdraw_grants(grants: AgentGrants, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
-    """Let the role do with this agent's rows what it may do elsewhere."""
+    """Remove a role's own permissions on one agent, so that its other permissions apply there again."""
     governed_remove(Act.GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason)
 
 
 def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = True) -> Agent:
-    """Make an agent and its service user, which can never sign in and holds the role agent only."""
+    """Create an agent and its service user, which can never sign in and can only have the role `agent`."""
     _validate_key(key)
     user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
     user.set_unusable_password()
@@ -208,12 +214,12 @@ def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = Tru
             user.save(force_insert=True)
             agent.service_user = user
     except IntegrityError as refusal:
-        raise Conflict(f"There is an agent {key} in the tenant already. Choose another key.") from refusal
+        raise Conflict(f"An agent with the key {key} exists in the tenant already. Choose another key.") from refusal
     return agent
 
 
 def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **values: object) -> Agent:
-    """Change how an agent runs. Sessions already open keep what they started with."""
+    """Change how an agent runs. Open sessions keep the settings they started with."""
     with governed(Act.AGENT_AMEND, agent, actor=actor, read_at=read_at) as row:
         assign_values(row, Act.AGENT_AMEND, values)
     return agent
@@ -222,7 +228,7 @@ def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **val
 def allow_invokable(
     agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "", budget_micro_usd: int | None = None
 ) -> InvokableAgent:
-    """Let an agent ask another one of the tenant. Its next session names it."""
+    """Allow an agent to ask another agent of the tenant. The agent's next session lists the other agent."""
     for each, field in ((agent_id, "agent"), (callee_id, "callee")):
         refuse_assistant(each, actor=actor, field=field)
     invokable = InvokableAgent(
@@ -238,7 +244,7 @@ def allow_invokable(
 def amend_invokable(
     invokable: InvokableAgent, *, actor: Actor, read_at: int | None = None, **values: object
 ) -> InvokableAgent:
-    """Say anew what the other agent is asked for, and what an answer may cost; the cost holds from the next question on."""
+    """Change what the other agent is asked for and the highest cost of an answer, from the next question on."""
     with governed(Act.INVOKABLE_AMEND, invokable, actor=actor, read_at=read_at) as row:
         assign_values(row, Act.INVOKABLE_AMEND, values)
     return invokable
@@ -247,29 +253,35 @@ def amend_invokable(
 def withdraw_invokable(
     invokable: InvokableAgent, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> None:
-    """No longer let an agent ask another one. Sessions already open still name it."""
+    """Withdraw an agent's permission to ask another agent. Open sessions still list the other agent."""
     governed_remove(Act.INVOKABLE_WITHDRAW, invokable, actor=actor, read_at=read_at, reason=reason)
 
 
 def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
-    """Open the tenant's books to one of the platform's staff for an hour; that they did, and why, stays in those books."""
-    refuse_blank(reason, "Say why; the tenant reads it in its books.")
+    """Give a member of the platform staff access to the tenant for `VISIT_MINUTES`.
+
+    The visit and its reason stay in the tenant's audit log.
+    """
+    refuse_blank(reason, "Give a reason. The tenant reads it in its audit log.")
     until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
     visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, expires_at=until)
     return governed_create(Act.TENANT_ENTER, visit, actor=actor, reason=reason)
 
 
 def leave_tenant(visit: StaffAccess, *, actor: Actor) -> StaffAccess:
-    """Close the books before the hour is over."""
+    """End a visit before it expires."""
     with governed(Act.TENANT_LEAVE, visit, actor=actor) as row:
         if row.user_id != actor.user_id:
-            raise NotPermitted("This is another person's visit. It ends by itself.")
+            raise NotPermitted("This is another person's visit, which only they can end. It ends by itself.")
         row.ended_at = row.ended_at or timezone.now()
     return visit
 
 
 def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None = 90) -> IssuedToken:
-    """Make a token and show its secret, once. Several may be live, so that one can be rotated without a gap."""
+    """Issue a token and return its secret, once.
+
+    Several tokens may be valid at a time, so that clients can switch without a gap.
+    """
     prefix = secrets.token_hex(4)
     secret = f"pcp_{prefix}_{secrets.token_urlsafe(32)}"
     token = AgentToken(
@@ -285,7 +297,7 @@ def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None
 
 
 def rotate_token(token: AgentToken, *, actor: Actor, grace_hours: int = 24) -> IssuedToken:
-    """Give the agent a new token; the old one goes on for `grace_hours`, so that nothing stops in between."""
+    """Issue a new token. The old one stays valid for `grace_hours`, so that clients can switch to the new one."""
     with acting_as(actor):
         with governed(Act.TOKEN_ROTATE, token, actor=actor) as row:
             if row.revoked_at is not None:
@@ -296,7 +308,7 @@ def rotate_token(token: AgentToken, *, actor: Actor, grace_hours: int = 24) -> I
 
 
 def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:
-    """Stop a token from the next request on."""
+    """Revoke a token; this takes effect with the next request."""
     with governed(Act.TOKEN_REVOKE, token, actor=actor) as row:
         row.revoked_at = row.revoked_at or timezone.now()
     return token
@@ -308,11 +320,11 @@ def _refuse_own_membership(membership: Membership, actor: Actor) -> None:
 
 
 def _validate_key(key: str) -> None:
-    # The service user is named by the key and written before the agent's own rules are asked.
+    # The service user is named after the key and is created before the agent's own validation, so the key is checked first.
     try:
         slug_rule(key)
     except ValidationError as refusal:
-        raise Invalid(f"This key cannot be taken. {' '.join(refusal.messages)}", {"key": refusal.messages}) from refusal
+        raise Invalid(f"This key is not valid. {' '.join(refusal.messages)}", {"key": refusal.messages}) from refusal
 
 
 def _days_from_now(days: int | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Whom an agent may be made to serve: an assistant serves members alone, so nothing of customers is led to one (R129)."""
+"""Checks of an agent's flavour: assistants serve members only, not customers, schedules or other agents (R129)."""
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
@@ -8,21 +8,21 @@ from apps.tenants.models import Agent
 
 
 def refuse_unknown_agent(agent_id: int, *, actor: Actor) -> None:
-    """Refuse an agent that the actor does not see."""
+    """Raise `NotVisible` for an agent that the actor may not see."""
     if _find_agent(agent_id, actor) is None:
         raise NotVisible("There is no such agent.")
 
 
 def refuse_assistant(agent_id: int, *, actor: Actor, field: str = "agent") -> None:
-    """Refuse a customer, a schedule or another agent that would come to an assistant."""
+    """Refuse an assistant where an agent is to serve customers, schedules or other agents."""
     agent = _find_agent(agent_id, actor)
     if agent is not None and agent.flavour == Flavour.ASSISTANT:
-        flaw = f"The agent {agent.key} is an assistant: members talk with it, and nobody else reaches it."
+        flaw = f"The agent {agent.key} is an assistant, which only members can talk with. Choose another agent."
         raise Invalid(flaw, {field: [flaw]})
 
 
 def refuse_agent_for_customers(agent_id: int, *, actor: Actor) -> None:
-    """Refuse a member who would talk with an agent that customers write to, or say how one is to work for them."""
+    """Refuse an agent that serves customers where an assistant is needed: for a member's talk or overlay."""
     agent = _find_agent(agent_id, actor)
     if agent is None:
         raise NotVisible("There is no such assistant.")
@@ -32,6 +32,6 @@ def refuse_agent_for_customers(agent_id: int, *, actor: Actor) -> None:
 
 
 def _find_agent(agent_id: int, actor: Actor) -> Agent | None:
-    """None where it cannot be seen."""
+    """Return the agent, or None if the actor may not see it."""
     with acting_as(actor):
         return Agent.objects.visible_to(actor).filter(pk=agent_id).first()

@@ -12,5 +12,5 @@ class TenantsConfig(AppConfig):
     name = "apps.tenants"
 
     def ready(self) -> None:
-        """Let `check --database` and `migrate` look whether roles mix."""
+        """Register the role separation check for `check --database` and `migrate`."""
         register(check_role_separation, Tags.database)

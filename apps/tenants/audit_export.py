@@ -1,4 +1,4 @@
-"""A tenant's books as its people may have them: verified at a word, and handed out for some days."""
+"""The audit log for members of a tenant: verification on request, and the export of a range of days."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -15,28 +15,28 @@ from apps.governance.models import AuditLink
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models.tenant import TenantSettings
 
-# Some seconds of reading; what is longer is a command's work.
+# Verifying this many entries takes some seconds. Longer logs are verified with the management command.
 MOST_ENTRIES: Final = 50_000
 FINDINGS_SHOWN: Final = 100
 TOO_LONG_TO_VERIFY: Final = (
-    f"The books have more than {MOST_ENTRIES:,} entries, which nobody waits for here."
-    " Whoever runs the installation verifies them with:"
+    f"The audit log has more than {MOST_ENTRIES:,} entries, which takes too long to verify here."
+    " The operator of the installation can verify it with:"
     " manage.py verify_audit"
 )
-TOO_MANY_TO_EXPORT: Final = f"More than {MOST_ENTRIES:,} entries are of these days. Choose fewer days."
-ONLY_ADMINS_EXPORT: Final = "Only an admin takes the books out of the house. Ask one in Members."
+TOO_MANY_TO_EXPORT: Final = f"These days have more than {MOST_ENTRIES:,} entries. Choose fewer days."
+ONLY_ADMINS_EXPORT: Final = "Only an admin may export the audit log. Ask one in Members."
 
 
 @dataclass(frozen=True, slots=True)
 class AuditExport:
-    """Some days of the books, as a file."""
+    """A range of days of the audit log, as a file."""
 
     name: str
     text: str
 
 
 def verify_tenant_log(actor: Actor) -> ChainVerification:
-    """Read the books of the actor's tenant whole, and note in them that it was done; refused where there is too much to read."""
+    """Verify the whole audit log of the actor's tenant, and record the verification. Refused if there are too many entries."""
     with acting_as(system_actor(actor.tenant_id)):
         last = AuditLink.objects.filter(tenant_id=actor.tenant_id).order_by("-position").first()
         if last and last.position > MOST_ENTRIES:
@@ -45,13 +45,13 @@ def verify_tenant_log(actor: Actor) -> ChainVerification:
 
 
 def refuse_export(actor: Actor) -> None:
-    """Whoever takes the books out answers for where they go."""
+    """Refuse an actor who is not an admin: the person who exports the log is responsible for the copy."""
     if actor.role is not Role.ADMIN:
         raise NotPermitted(ONLY_ADMINS_EXPORT)
 
 
 def export_audit_log(actor: Actor, since: date, until: date) -> AuditExport:
-    """One line for each entry of these days by the tenant's clock, the last one included, without the words of changes."""
+    """Export the entries of these days, one per line, without the texts of changes. Days are in the tenant's time zone."""
     refuse_export(actor)
     with acting_as(actor):
         settings = TenantSettings.objects.visible_to(actor).select_related("tenant").get()

@@ -1,4 +1,4 @@
-"""What must never be in the database, looked for all the same: roles that mix (R016)."""
+"""A check for combinations of roles that the database should make impossible (R016)."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _VIOLATION_MESSAGES: Final[Mapping[str, tuple[str, str, str]]] = {
     "powerful-service-user": (
         "preceptor.E001",
         "Agent user {} is staff or superuser.",
-        "Take both flags away; an agent needs neither.",
+        "Remove both flags; an agent needs neither.",
     ),
     "token-of-a-person": (
         "preceptor.E002",
@@ -25,22 +25,22 @@ _VIOLATION_MESSAGES: Final[Mapping[str, tuple[str, str, str]]] = {
     "service-user-as-member": (
         "preceptor.E003",
         "Agent user {} is a member of a tenant.",
-        "Remove the membership; agents come in by their tokens.",
+        "Remove the membership; agents authenticate with tokens.",
     ),
     "mixed-groups": (
         "preceptor.E004",
-        "User {} is in groups whose roles do not go together.",
-        "Leave an agent's user in the group agent alone, and a person in one of operator, admin or staff at most.",
+        "User {} is in groups whose roles exclude each other.",
+        "Keep an agent's user only in the group agent, and a person in at most one of operator, admin or staff.",
     ),
 }
 
 
-def check_role_separation(  # Django calls it by its own signature.
+def check_role_separation(  # Django calls this function with this signature.
     app_configs: Sequence[AppConfig] | None,  # noqa: ARG001
     databases: Sequence[str] | None = None,
     **kwargs: Any,  # noqa: ARG001
 ) -> list[CheckMessage]:
-    """Name every user who holds what must not be held together. Runs with `check --database default`."""
+    """Report every user with a forbidden combination of roles. Runs with `check --database default`."""
     if "default" not in (databases or ()):
         return []
     with connections["default"].cursor() as cursor:
@@ -52,7 +52,7 @@ def check_role_separation(  # Django calls it by its own signature.
 
 
 def log_role_violations() -> None:
-    """Say in the log of a process that starts what mixes, one line each; nothing found here keeps it from starting."""
+    """Log forbidden combinations of roles when a process starts, one line each. They do not prevent the start."""
     try:
         for found in check_role_separation(None, databases=["default"]):
             logger.warning("%s: %s %s", found.id, found.msg, found.hint)

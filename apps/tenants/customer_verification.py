@@ -1,4 +1,4 @@
-"""Who a customer is, as the tenant's own server signed it. The key goes in and never comes out; two of them hold at a time."""
+"""Verification of customers by signatures of the tenant's server. Keys are never returned; up to two are valid at a time."""
 
 import logging
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ logger = logging.getLogger(__name__)
 def rotate_proof_key(
     settings: TenantSettings, *, actor: Actor, key: str, keep_former: bool = True, read_at: int | None = None
 ) -> TenantSettings:
-    """Take another key for signatures; the one before it goes on holding until the next rotation, or not at all.
+    """Replace the signing key. The previous key stays valid until the next rotation, or ends at once without `keep_former`.
 
-    An empty key ends proofs: nobody can prove who they are until there is one again.
+    An empty key ends verification: no customer can be verified until a key is set again.
     """
     if key and (flaw := key_flaw(key)):
         raise Invalid(flaw, {"key": [flaw]})
@@ -37,19 +37,19 @@ def rotate_proof_key(
 
 
 def signing_key_id(end_user_key: str, user_hash: str, *, actor: Actor) -> int:
-    """The number of the key that signed this customer; refused where none did."""
+    """Return the id of the key that signed this customer's key. Raises a refusal if no valid key did."""
     if not end_user_key:
-        raise _invalid_signature("A signature says who writes: send the end_user_key that it was made of too.")
+        raise _invalid_signature("A signature needs its customer. Send the end_user_key that was signed too.")
     keys = list(_open_proof_keys(actor))
     if not keys:
         raise _invalid_signature(
-            "This tenant keeps no key that signatures could be checked with. An admin enters one under Settings."
+            "This tenant has no key to check signatures with. Ask an admin to enter one under Settings."
         )
     for number, key in keys:
         if is_signature_of(key, end_user_key, user_hash):
             return number
     raise _invalid_signature(
-        "This is not the signature of this end_user_key. Sign it by HMAC-SHA256 with the tenant's key, in lower-case hex."
+        "This is not the signature of this end_user_key. Sign it with HMAC-SHA256 and the tenant's key, in lower-case hex."
     )
 
 
@@ -58,7 +58,10 @@ def _invalid_signature(flaw: str) -> Invalid:
 
 
 def _open_proof_keys(actor: Actor) -> Iterator[tuple[int, str]]:
-    """Those that hold and can be opened, by number. Read as the system: neither people nor agents may read what is sealed."""
+    """Yield the valid keys that can be decrypted, with their ids.
+
+    They are read as the system, because neither people nor agents may read sealed secrets.
+    """
     system = system_actor(actor.tenant_id, "proofs")
     with acting_as(system):
         settings = TenantSettings.objects.visible_to(system).get()

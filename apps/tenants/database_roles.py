@@ -1,4 +1,4 @@
-"""The database roles of an installation, made once by whoever owns the database."""
+"""The database roles of an installation. The owner of the database creates them once."""
 
 import psycopg
 from psycopg import sql
@@ -6,7 +6,7 @@ from psycopg import sql
 from apps.governance.database.migration_operations import ROLES, role_name
 
 _IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-# What the catalog offers to everybody and no tenant's row security stands before.
+# Functions of PostgreSQL that every role may call and that row security does not restrict.
 _REVOKE_SESSION_FUNCTIONS = """
 DO $$ DECLARE function regprocedure; BEGIN
     FOR function IN
@@ -22,7 +22,7 @@ END $$
 
 
 def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> list[str]:
-    """Create what is missing and say what was made. All are NOINHERIT: the login role alone can do next to nothing."""
+    """Create missing roles and return their names. All are NOINHERIT, so the login role has almost no rights by itself."""
     with psycopg.connect(owner_url, autocommit=True) as connection:
         known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles").fetchall()}
         made = [role for role in ROLES if role_name(role) not in known]
@@ -46,13 +46,16 @@ def _grant_memberships(connection: "psycopg.Connection[tuple[object, ...]]") -> 
     for role in ("owner", "cross_tenant"):
         connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(_role_identifier(role)))
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_role_identifier(role)))
-    # The owner hands the definer functions to the cross-tenant role; NOINHERIT keeps its policies from applying to the owner.
+    # The owner transfers the SECURITY DEFINER functions to the cross-tenant role. With NOINHERIT, that role's policies do not
+    # apply to the owner.
     connection.execute(sql.SQL("GRANT {} TO {}").format(_role_identifier("cross_tenant"), _role_identifier("owner")))
 
 
 def forbid_session_objects(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
-    """Nothing stays on a connection that a pooler hands to the next tenant: no temporary table that hides a real one, and,
-    where a superuser says it, no lock of a session and no large object."""
+    """Forbid objects that outlive a transaction, since a pooler may hand the connection to another tenant.
+
+    These are temporary tables, which could hide a real one, and, if the owner is a superuser, session locks and large objects.
+    """
     database = sql.Identifier(connection.info.dbname)
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
     if connection.execute(_IS_SUPERUSER).fetchone() == (True,):

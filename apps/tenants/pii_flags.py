@@ -1,6 +1,6 @@
-"""What looks like somebody's in what an agent writes by itself: pointed out to it and to reviewers, and left as it stands.
+"""Detection of personal data in texts that an agent writes itself. It is reported to the agent and to reviewers, and not changed.
 
-What is learned from conversations is masked. A line that an agent words itself may be the house's own address as well.
+Learning masks personal data from conversations. But a line that an agent words itself may contain the tenant's own address.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ FLAGS_SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class PiiFlag:
-    """Words that look like somebody's, the text they stand in, and what they seem to be."""
+    """A match: the matching words, the text that contains them, and the kind of personal data."""
 
     place: str
     kind: str
@@ -27,7 +27,7 @@ class PiiFlag:
 
 
 def find_pii(texts: Mapping[str, str], *, actor: Actor) -> tuple[PiiFlag, ...]:
-    """What is of a form that everybody knows or of a template of the tenant. Names are not told from other words."""
+    """Find well-known formats and the tenant's own templates. Names are not recognised."""
     written = {place: text for place, text in texts.items() if text.strip()}
     if not written:
         return ()
@@ -38,12 +38,12 @@ def find_pii(texts: Mapping[str, str], *, actor: Actor) -> tuple[PiiFlag, ...]:
 
 
 def pii_warning(text: str, *, actor: Actor) -> str:
-    """What an agent is told of what it wrote for all customers; empty where nothing is found."""
+    """Return a warning to an agent about a text that would be used for all customers; empty if nothing is found."""
     found = find_pii({"": text}, actor=actor)[:FLAGS_SHOWN]
     if not found:
         return ""
     named = "; ".join(f"“{each.words}” ({each.kind})" for each in found)
-    return f"This looks like somebody's: {named}. It would serve every customer, so take it out unless it is the house's own."
+    return f"This looks like somebody's: {named}. It would serve every customer, so remove it unless it is your organisation's own."
 
 
 def _flags_in(place: str, text: str, firewall: PiiMasker) -> Iterator[PiiFlag]:

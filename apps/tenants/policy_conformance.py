@@ -1,4 +1,4 @@
-"""Which management command is which act."""
+"""The acts that management commands offer, and checks of these acts against the policy."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ CommandsByAct = Mapping[Act, list[str]]
 
 
 def acts_offered() -> dict[Act, list[str]]:
-    """Each act with the commands that perform it."""
+    """Return each act with the commands that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
     for declared in (offers_of("acts"), offers_of("acts_of_members")):
         for act, names in declared.items():
@@ -22,7 +22,7 @@ def acts_offered() -> dict[Act, list[str]]:
 
 
 def offers_of(declaring: str) -> CommandsByAct:
-    """What commands declare under one name: `acts`, or `acts_of_members` for what only a member named by `--as` does."""
+    """Return the acts that commands declare in one attribute: `acts`, or `acts_of_members` for acts that need `--as`."""
     found: dict[Act, list[str]] = defaultdict(list)
     for name, app in sorted(get_commands().items()):
         if app.startswith("apps."):
@@ -32,7 +32,7 @@ def offers_of(declaring: str) -> CommandsByAct:
 
 
 def policy_violations() -> Iterator[str]:
-    """Commands that do what the policy gives no right to: the system, or any person."""
+    """Yield a sentence for each command that acts as the system or as a member although the policy forbids them the act."""
     for act, names in offers_of("acts").items():
         if Role.SYSTEM not in POLICY[act].allowed:
             yield f"{', '.join(names)} acts as the system, which may not {act.value}."

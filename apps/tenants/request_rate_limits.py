@@ -1,4 +1,4 @@
-"""How often a tenant may let anybody ask: no more often than the installation."""
+"""The check that a tenant's rate limits do not exceed those of the installation."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from apps.tenants.models import TenantSettings
 
 
 def refuse_higher_rate_limit(row: TenantSettings, values: Mapping[str, object]) -> None:
-    """Refuse a new limit above the installation's, which itself has none where it says 0.
+    """Refuse a new limit that exceeds the installation's, where 0 means no limit.
 
-    One that stands already may stand: the installation's holds all the same, and other settings can still be changed.
+    A limit that is already higher is kept, so that other settings can be changed; the installation's limit applies anyway.
     """
     ceilings = {
         "requests_per_minute": settings.REQUESTS_PER_MINUTE,
         "requests_per_minute_of_tenant": settings.REQUESTS_PER_MINUTE_OF_TENANT,
     }
     errors = {
-        name: [f"{value} a minute is more than this installation takes. Enter {ceiling} or less, or leave it empty."]
+        name: [f"{value} a minute is above the limit of this installation. Enter {ceiling} or less, or leave it empty."]
         for name, ceiling in ceilings.items()
         if ceiling and isinstance(value := values.get(name), int) and value != getattr(row, name) and value > ceiling
     }

@@ -1,4 +1,4 @@
-"""What a tenant decided about its reviews, and whom it has for them."""
+"""A tenant's review settings, and its available reviewers."""
 
 from apps.governance.actors import PEOPLE, Actor
 from apps.governance.database.actor_transaction import acting_as
@@ -8,7 +8,7 @@ from apps.tenants.models.people import ACCEPTED_MEMBERSHIP, Membership
 
 
 def review_terms(actor: Actor) -> ReviewTerms:
-    """The tenant's own terms; agents and workers do not learn who its people are."""
+    """Return the tenant's review settings. For agents and workers, they do not include the list of reviewers."""
     with acting_as(actor):
         settings = TenantSettings.objects.visible_to(actor).get()
         people = _reviewer_ids(actor) if actor.is_person else None

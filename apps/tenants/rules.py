@@ -1,4 +1,4 @@
-"""What a tenant's values must be, sayable without a database."""
+"""Rules for values of tenants. Pure functions."""
 
 import hmac
 from functools import cache
@@ -6,19 +6,19 @@ from hashlib import sha256
 from typing import Final
 from zoneinfo import available_timezones
 
-# How often a turn may ask the model, whoever says so: an agent's own number, or a message's.
+# The highest limit of model calls in a turn that an agent's setting or a single message can set.
 MOST_STEPS: Final = 40
 TIME_ZONE_RULE: Final = "Write it as region and city, such as Europe/Madrid, or UTC."
 
 
 def is_time_zone(name: str) -> bool:
-    """A name of the time zone database, spelled as it is there."""
+    """Whether the time zone database has exactly this name."""
     return name in time_zones()
 
 
 @cache
 def time_zones() -> frozenset[str]:
-    """All their names, read once: they are a folder of six hundred files."""
+    """Return all time zone names. They are read only once, because they are in six hundred files."""
     return frozenset(available_timezones())
 
 
@@ -26,20 +26,18 @@ PROOF_KEY_CHARACTERS: Final = (32, 500)
 
 
 def key_flaw(key: str) -> str:
-    """Why this cannot be a key for signatures; empty if it can."""
+    """Return why a text cannot be a signing key; empty if it can."""
     shortest, longest = PROOF_KEY_CHARACTERS
     if not shortest <= len(key) <= longest or not key.isascii() or not key.isprintable() or " " in key:
-        return (
-            f"This is no key: it is {shortest} to {longest} visible ASCII characters without spaces, drawn at random."
-        )
+        return f"This is not a valid key. A key has {shortest} to {longest} random visible ASCII characters without spaces."
     return ""
 
 
 def signature_of(key: str, end_user_key: str) -> str:
-    """What the tenant's server sends beside the name of its customer."""
+    """Return the signature for a customer's key, which the tenant's server sends with it."""
     return hmac.new(key.encode(), end_user_key.encode(), sha256).hexdigest()
 
 
 def is_signature_of(key: str, end_user_key: str, user_hash: str) -> bool:
-    """Whether the signature is of this customer by this key; the comparison takes as long whatever differs."""
+    """Whether this is the signature of the customer's key under the signing key. The comparison takes constant time."""
     return hmac.compare_digest(signature_of(key, end_user_key).encode(), user_hash.encode())

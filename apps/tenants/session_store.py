@@ -1,4 +1,4 @@
-"""Where Django keeps who is signed in: a row for each browser, which its person can see and end."""
+"""Browser sessions: one row for each signed-in browser, which the person can see and end."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,14 +13,14 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-# A session is written anew at most so often to say that it is in use.
+# The minimum time between two writes that record a session's use.
 SEEN_INTERVAL: Final = timedelta(minutes=5)
 DEVICE_CHARACTERS: Final = 200
 _BEGUN, _SEEN, _DEVICE, _ADDRESS = "created_at", "last_seen_at", "device", "ip_address"
 
 
 class BrowserSession(AbstractBaseSession):
-    """A session as Django keeps it, and beside its data what its person is shown of it. Only the login's role reads it."""
+    """A Django session with extra columns that are shown to the person. Only the login's database role can read it."""
 
     user = models.ForeignKey("tenants.User", null=True, on_delete=models.CASCADE, related_name="+")
     created_at = models.DateTimeField(null=True)
@@ -33,21 +33,21 @@ class BrowserSession(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> "type[SessionStore]":
-        """Who writes it."""
+        """Return the class that stores sessions."""
         return SessionStore
 
 
 class SessionStore(DatabaseSessions):
-    """Django's own, with what the person is shown in columns of their own."""
+    """Django's database sessions with the extra columns."""
 
     @classmethod
     def get_model_class(cls) -> type[BrowserSession]:
-        """The table."""
+        """Return the session model."""
         return BrowserSession
 
     def create_model_instance(self, data: dict[str, Any]) -> BrowserSession:
-        """The row as it is written, whole, at each save."""
-        row: Any = super().create_model_instance(data)  # Any: typed as Django's own session, and ours
+        """Build the row to save, with the extra columns."""
+        row: Any = super().create_model_instance(data)  # Any: typed as Django's own session
         row.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
         row.created_at, row.last_seen_at = _parse_moment(data.get(_BEGUN)), _parse_moment(data.get(_SEEN))
         row.device, row.ip_address = data.get(_DEVICE, ""), data.get(_ADDRESS, "")
@@ -57,7 +57,7 @@ class SessionStore(DatabaseSessions):
 
 @dataclass(frozen=True, slots=True)
 class SignedInBrowser:
-    """One browser of a person's."""
+    """One browser in which a person is signed in."""
 
     name: str
     created_at: datetime | None
@@ -68,7 +68,7 @@ class SignedInBrowser:
 
 
 def note_seen(session: SessionBase, *, device: str, ip_address: str) -> None:
-    """Say in the session that it is in use, and from where; rows of sessions that ran out go with it."""
+    """Record the use of a session and its address, and delete expired sessions."""
     now = timezone.now()
     last = _parse_moment(session.get(_SEEN))
     if last is not None and now - last < SEEN_INTERVAL:
@@ -80,7 +80,7 @@ def note_seen(session: SessionBase, *, device: str, ip_address: str) -> None:
 
 
 def signed_in_browsers(user_id: int, session: SessionBase) -> list[SignedInBrowser]:
-    """The browsers in which a person is signed in, the last used first."""
+    """Return the browsers in which a person is signed in, most recently used first."""
     rows = _live_sessions(user_id).order_by(F("last_seen_at").desc(nulls_last=True))
     return [
         SignedInBrowser(
@@ -96,14 +96,14 @@ def signed_in_browsers(user_id: int, session: SessionBase) -> list[SignedInBrows
 
 
 def end_session(user_id: int, name: str) -> bool:
-    """End one of a person's own; says whether there was one of this name."""
+    """End the person's session with this public name, and return whether there was one."""
     keys = [row.session_key for row in _live_sessions(user_id) if _public_session_name(row.session_key) == name]
     ended, _ = BrowserSession.objects.filter(pk__in=keys).delete()
     return bool(ended)
 
 
 def end_other_sessions(user_id: int, session: SessionBase) -> int:
-    """End all of a person's but this one; says how many there were."""
+    """End all other sessions of a person, and return their number."""
     ended, _ = _live_sessions(user_id).exclude(pk=session.session_key).delete()
     return ended
 
@@ -113,7 +113,7 @@ def _live_sessions(user_id: int) -> models.QuerySet[BrowserSession]:
 
 
 def _public_session_name(session_key: str) -> str:
-    """What a page calls a session: the key itself would sign in whoever reads it."""
+    """Return the public name of a session. The session key itself must stay secret, since it would sign in anyone who has it."""
     return salted_hmac("apps.tenants.session_store", session_key, algorithm="sha256").hexdigest()[:32]
 
 

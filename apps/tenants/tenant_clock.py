@@ -1,4 +1,4 @@
-"""A moment as people say it: by their tenant's clock, unless they name an offset."""
+"""Parsing of moments that people write: in the tenant's time zone, unless they give an offset."""
 
 from datetime import datetime
 from typing import Final
@@ -16,28 +16,26 @@ MOMENT_EXAMPLE: Final = "Write it like 2026-05-09T14:34 or 2026-05-09T14:34+02:0
 
 
 def zone_of(actor: Actor) -> ZoneInfo:
-    """By which clock the actor's tenant lives."""
+    """Return the time zone of the actor's tenant."""
     with acting_as(actor):
         settings = TenantSettings.objects.visible_to(actor).first() or TenantSettings()
     return ZoneInfo(settings.timezone)
 
 
 def parse_moment(text: str, zone: ZoneInfo, now: datetime) -> datetime:
-    """The moment of the past that was meant; refused where it is none."""
+    """Parse a moment in the past. Raises `Invalid` for anything else."""
     try:
         moment = parse_datetime(text.strip())
     except ValueError as refusal:
         raise _invalid_moment(f"{text}: there is no such moment ({refusal}). {MOMENT_EXAMPLE}") from refusal
     if moment is None:
-        raise _invalid_moment(f"{text} is no time. {MOMENT_EXAMPLE}")
+        raise _invalid_moment(f"{text} is not a date and time. {MOMENT_EXAMPLE}")
     try:
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(now.tzinfo)
     except OverflowError as refusal:
         raise _invalid_moment(f"{text}: there is no such moment. {MOMENT_EXAMPLE}") from refusal
     if moment > now:
-        raise _invalid_moment(
-            f"{text} lies in the future; nobody knows yet what will be then. Name a moment of the past."
-        )
+        raise _invalid_moment(f"{text} is in the future. Enter a moment in the past.")
     return moment
 
 

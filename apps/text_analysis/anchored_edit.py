@@ -1,4 +1,4 @@
-"""Replaces one place in a text, which the caller identifies by its words; refuses an anchor that matches none or several."""
+"""Replaces one passage of a text, identified by quoting it; an anchor that matches nothing or several passages is refused."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Final
 NEAREST_LINES: Final = 3
 MAX_LINES_NAMED: Final = 8
 MIN_SIMILARITY: Final = 0.4
-# At most this much of a line is compared and shown; comparing takes time quadratic in the length.
+# At most this many characters of a line are compared and shown; the time of a comparison is quadratic in the length.
 LINE_CHARACTERS: Final = 160
 LINES_COMPARED: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """The changed text, and the line in which the change begins, counted from 1."""
+    """The changed text, and the line number (from 1) at which the change begins."""
 
     text: str
     line: int
@@ -29,7 +29,7 @@ class EditRefusal:
 
 
 def apply_anchored_edit(text: str, anchor: str, replacement: str) -> EditedText | EditRefusal:
-    """Return the text with the only occurrence of the anchor replaced (R101)."""
+    """Return the text with the anchor replaced, which must occur exactly once (R101)."""
     if not anchor.strip():
         return EditRefusal("Say which text to replace; an empty one stands everywhere.")
     if anchor == replacement:
@@ -50,7 +50,7 @@ def apply_anchored_edit(text: str, anchor: str, replacement: str) -> EditedText 
 
 
 def _anchor_positions(text: str, anchor: str) -> Iterator[int]:
-    """Yield each position of the anchor, overlapping ones included: they too make it ambiguous."""
+    """Yield each position of the anchor, including overlapping ones, which make it ambiguous too."""
     at = text.find(anchor)
     while at >= 0:
         yield at
@@ -62,7 +62,7 @@ def _line_number(text: str, place: int) -> int:
 
 
 def _describe_nearest_lines(text: str, anchor: str) -> str:
-    """Return the lines most similar to the longest line of the anchor, best first."""
+    """Return the lines most similar to the anchor's longest line, best first."""
     wanted = max(anchor.splitlines(), key=lambda line: len(line.strip())).strip()[:LINE_CHARACTERS]
     scored = []
     for number, line in enumerate(text.splitlines()[:LINES_COMPARED], start=1):

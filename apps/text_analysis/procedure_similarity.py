@@ -1,4 +1,4 @@
-"""Finds the known procedure that a new one resembles, by its name, the tools it calls and its words."""
+"""Finds the known procedure most similar to a new one, by its name, the tools it calls and its words."""
 
 import math
 import re
@@ -13,12 +13,12 @@ from apps.text_analysis.word_stems import word_keys
 ACTING_TOOLS_THRESHOLD: Final = 0.5
 LOOKUP_TOOLS_THRESHOLD: Final = 0.55
 WORDS_THRESHOLD: Final = 0.3
-# Short procedures of one desk share half of their words whatever their purpose.
+# Short procedures of one support desk share half of their words whatever their purpose.
 SURE_WORDS_THRESHOLD: Final = 0.8
-# The weight of words where tools have decided, so that among several candidates the one with similar words is chosen.
+# The weight of words if the tools decide, so that the candidate with the most similar words wins.
 WORD_WEIGHT_WITH_ACTIONS: Final = 0.1
 WORD_WEIGHT_WITH_LOOKUPS: Final = 0.5
-# A tool that more than half of this many procedures call does not distinguish them.
+# A tool called by more than half of at least this many procedures does not distinguish them.
 COMMON_TOOL_SHARE: Final = 0.5
 MIN_PROCEDURES: Final = 5
 WORDS_SHOWN: Final = 4
@@ -36,7 +36,7 @@ _CODE: Final = re.compile(r"`[^`\n]{0,200}`")
 
 @dataclass(frozen=True, slots=True)
 class ProcedureText:
-    """A procedure's text as its skill has it, and the names of the tools it calls."""
+    """A procedure's text from its skill, and the names of the tools it calls."""
 
     name: str
     title: str
@@ -47,9 +47,9 @@ class ProcedureText:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureLikeness:
-    """The index of the known procedure, the similarity from 0 to 1, and a reason for a reviewer.
+    """A match: the index of the known procedure, the similarity (0 to 1), and the reason for a reviewer.
 
-    If it is not certain, a person has to decide: a wrong match hides a procedure.
+    An uncertain match needs a person's decision, because a wrong match hides a procedure.
     """
 
     place: int
@@ -78,7 +78,7 @@ class _WordVector:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureIndex:
-    """Known procedures, indexed and weighted once, with the number of procedures that contain a word or call a tool."""
+    """Known procedures, indexed once, with the number of procedures that contain each word or call each tool."""
 
     known: tuple[_ProcedureFeatures, ...]
     words: Counter[str]
@@ -87,18 +87,18 @@ class ProcedureIndex:
 
     @classmethod
     def of(cls, known: Iterable[ProcedureText]) -> "ProcedureIndex":
-        """Build the index. This is most of the work: keep it when several drafts are compared."""
+        """Build the index. This is most of the work, so keep the index to compare several drafts."""
         read = tuple(map(_extract_features, known))
         words = Counter(word for each in read for word in each.words)
         tools = Counter(tool for each in read for tool in each.tools)
         return cls(read, words, tools, tuple(_word_vector(each, words, len(read)) for each in read))
 
     def closest(self, draft: ProcedureText) -> ProcedureLikeness | None:
-        """Return the known procedure with the same content; of equals the first. None: the draft is new."""
+        """Return the most similar known procedure, the first of several equal ones; None if the draft is new."""
         return _best_likeness(self._likenesses(_extract_features(draft)))
 
     def behind(self, place: int) -> ProcedureLikeness | None:
-        """Return the certain match of the procedure at `place` among those after it; of equals the first."""
+        """Return the best certain match for the procedure at `place` among later procedures, the first of several equal ones."""
         return _best_likeness(found for found in self._likenesses(self.known[place], place + 1) if found.is_sure)
 
     def _likenesses(self, new: _ProcedureFeatures, start: int = 0) -> Iterator[ProcedureLikeness]:
@@ -115,7 +115,7 @@ class ProcedureIndex:
                 )
 
     def _compare(self, new: _ProcedureFeatures, known: _ProcedureFeatures, words: float) -> tuple[float, str, bool]:
-        """Return the score, the reason if it is high enough, and whether tools decided: those that not every procedure calls."""
+        """Return the score, the reason if the score is high enough, and whether uncommon tools decided."""
         acts = bool(new.acting or known.acting)
         mine, yours = (new.acting, known.acting) if acts else (new.tools, known.tools)
         both = mine & yours
@@ -141,7 +141,7 @@ def _best_likeness(likenesses: Iterable[ProcedureLikeness]) -> ProcedureLikeness
 
 
 def tools_in(body: str, tools: Iterable[str]) -> frozenset[str]:
-    """Return the agent's tools that a body's procedure names."""
+    """Return those of the agent's tools that the procedure in a body names."""
     named = frozenset(_TOOL_NAME.findall(_procedure_section(body)))
     return named.intersection(tools)
 
@@ -177,7 +177,7 @@ def _tool_overlap(one: frozenset[str], two: frozenset[str]) -> float:
 
 
 def _word_vector(read: _ProcedureFeatures, known: Counter[str], count: int) -> _WordVector:
-    """Return TF-IDF weights: the fewer known procedures contain a word, the more it counts."""
+    """Return TF-IDF weights: a word counts more the fewer known procedures contain it."""
     words = {
         word: (1 + math.log(times)) * (1 + math.log((1 + count) / (1 + known[word])))
         for word, times in read.words.items()
@@ -186,13 +186,13 @@ def _word_vector(read: _ProcedureFeatures, known: Counter[str], count: int) -> _
 
 
 def _cosine(one: _WordVector, two: _WordVector) -> float:
-    """Return the cosine, equal in every process: an exact sum does not depend on the order of the words."""
+    """Return the cosine. The exact sum does not depend on the order of words, so every process gets an equal result."""
     shared = math.fsum(one.words[word] * two.words[word] for word in one.words.keys() & two.words.keys())
     return shared / (one.length * two.length) if shared else 0.0
 
 
 def group_procedures(drafts: Sequence[ProcedureText]) -> list[list[int]]:
-    """Return groups of drafts with the same content. Each is compared with the first of a group, so that groups do not drift."""
+    """Return groups of drafts with the same content. A draft is compared with the first of each group, so groups do not drift."""
     groups: list[list[int]] = []
     for place, draft in enumerate(drafts):
         found = ProcedureIndex.of(drafts[group[0]] for group in groups).closest(draft)

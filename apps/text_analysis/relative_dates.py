@@ -1,4 +1,4 @@
-"""Finds days named relative to the day of writing, and replaces those that are unambiguous by dates."""
+"""Finds relative days, such as "tomorrow", and replaces unambiguous ones with dates."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _RELATIVE_DAY: Final = (
     r"|heute|gestern|übermorgen|(?:nächste|diese|letzte)[nrs]? (?:woche|monat|jahr|wochenende))\b"
 )
 RELATIVE_DAY_PATTERN: Final = re.compile(rf"\b{_RELATIVE_DAY}", re.IGNORECASE)
-# After until, since or from, one certain day is meant. "If it came yesterday" means any day.
+# After until, since or from, one certain day is meant. In "if it came yesterday", any day may be meant.
 _BOUNDARY: Final = re.compile(
     rf"\b(?P<before>(?:until|till|since|as of|from|starting|effective|valid through|ends|ended|begins|began|expires|expired"
     rf"|closes|reopens|bis|seit|ab|endet|beginnt)(?: on| from| am| ab)?\s+)(?P<day>{_RELATIVE_DAY})",
@@ -36,7 +36,7 @@ _PERIOD_STEPS: Final = {"this": 0, "next": 1, "last": -1}
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A text with some days replaced by dates: the replacements made, and the phrases left because they are ambiguous."""
+    """A text with some relative days replaced by dates: the replacements, and the ambiguous phrases left unchanged."""
 
     text: str
     written: tuple[tuple[str, str], ...] = ()
@@ -44,7 +44,7 @@ class DatedText:
 
     @property
     def sentences(self) -> str:
-        """Return sentences for the reviewer of the text; empty if it contains no relative day."""
+        """Return sentences for the reviewer of the text; empty if the text contains no relative day."""
         written = "; ".join(f"“{phrase}” is written as {meant}" for phrase, meant in self.written)
         left = "; ".join(f"“{phrase}”" for phrase in dict.fromkeys(self.left))
         return " ".join(
@@ -59,10 +59,10 @@ class DatedText:
 
 
 def replace_relative_dates(text: str, day: date | None) -> DatedText:
-    """Replace the days at which something begins or ends by dates, relative to `day`; without it nothing is replaced.
+    """Replace the days on which something begins or ends with dates, counted from `day`; without `day` nothing is replaced.
 
-    Nothing else is changed: a runbook's "today" and "yesterday" mean the day on which it is followed. "Next Friday" is
-    left as well, since people mean two different days by it.
+    Other relative days stay: in a runbook, "today" and "yesterday" mean the day on which it is followed. "Next Friday" stays too,
+    because people mean two different days by it.
     """
     written: list[tuple[str, str]] = []
 
@@ -78,7 +78,7 @@ def replace_relative_dates(text: str, day: date | None) -> DatedText:
 
 
 def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], DatedText]:
-    """Replace in several texts at once; the second value lists all replacements and joins the texts."""
+    """Replace relative days in several texts; the second value lists all replacements and joins the texts."""
     found = [replace_relative_dates(text, day) for text in texts]
     together = DatedText(
         "\n".join(each.text for each in found),
@@ -89,7 +89,7 @@ def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[
 
 
 def relative_date_warning(lines: Iterable[str]) -> str:
-    """Return a warning for the writer of lines that contain relative days; empty if there are none."""
+    """Return a warning for the writer of lines with relative days; empty if there are none."""
     named = (
         (line.strip()[:_QUOTED_CHARACTERS], found[0]) for line in lines for found in RELATIVE_DAY_PATTERN.finditer(line)
     )
@@ -100,7 +100,7 @@ def relative_date_warning(lines: Iterable[str]) -> str:
 
 
 def _resolve_day(phrase: str, day: date) -> str | None:
-    """Return the date, month or year; None if it is ambiguous, or beyond the range of dates."""
+    """Return the date, month or year; None if the phrase is ambiguous or beyond the range of dates."""
     try:
         if phrase in _DAY_OFFSETS:
             return (day + timedelta(days=_DAY_OFFSETS[phrase])).isoformat()

@@ -1,4 +1,4 @@
-"""Excerpts of a text around the words of a search query: values in, pieces out."""
+"""Excerpts of a text around the words of a search query."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 
 EXCERPT_CHARACTERS: Final = 240
 LEADING_CHARACTERS: Final = 80
-# Shorter words must match whole, as in the search itself.
+# Shorter words must match as whole words, as in the search itself.
 MIN_PREFIX_LETTERS: Final = 3
 _QUERY_TERM: Final = re.compile(r'(-?)("[^"]*"?|[^\s"]+)')
 _WORD: Final = re.compile(r"\w+")
@@ -22,13 +22,13 @@ class ExcerptPiece:
 
 
 def query_words(asked: str) -> tuple[str, ...]:
-    """Return the words that results must contain: without excluded ones, and without `or`."""
+    """Return the words that results must contain, without excluded words and `or`."""
     kept = (term for without, term in _QUERY_TERM.findall(asked) if not without and term.casefold() != "or")
     return tuple(dict.fromkeys(word for term in kept for word in _WORD.findall(term)))
 
 
 def make_excerpt(text: str, asked: str) -> tuple[ExcerptPiece, ...]:
-    """Return the text around the first match, with every match marked; the beginning of the text if nothing matches exactly."""
+    """Return the text around the first match, with every match marked; the beginning of the text if there is no exact match."""
     flat_text, words = " ".join(text.split()), query_words(asked)
     pattern = _pattern(words, begins='"' not in asked) if words else None
     first = pattern.search(flat_text) if pattern else None

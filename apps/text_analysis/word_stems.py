@@ -1,6 +1,6 @@
 """Normalises words for the comparison of statements: stop words, synonyms and opposites.
 
-It covers English, and the German words that instructions use. Words are compared by their Snowball stems.
+The word lists cover English, and the German words that instructions use. Words are compared by their Snowball stems.
 """
 
 import re
@@ -34,7 +34,7 @@ noch nun nur ob oder ohne sehr sein sich sie sind sobald soll sollen sollte sowi
 vom von vor war weil wenn wer werden wie wieder wir wird wo zu zum zur darf durfen falls kunde kunden kundin kundinnen
 """
 
-# Beside an amount, these words do not show what is measured.
+# Next to an amount, these words do not show what is measured.
 _AMOUNT_STOP_WORDS: Final = """
 allow allowed available accept amount apply ask back begin can change choose claim come date day days deadline
 end enter entitle expect expire fixed free full get give grant have hold honor keep last limit lie maximum minimum offer
@@ -71,7 +71,7 @@ product item article goods
 buyer shopper
 """
 
-# Each of these words has the meaning of the first one, reversed.
+# Each key means the opposite of its value.
 _OPPOSITES: Final = {
     "closed": "open",
     "shut": "open",
@@ -90,14 +90,14 @@ _OPPOSITES: Final = {
     "unmoglich": "moglich",
 }
 
-# A stemmer is not safe for use in several threads at once; `word_key` caches its results.
+# A stemmer must not be used in several threads at once; `word_key` caches its results.
 _ENGLISH: Final = Stemmer("english", maxCacheSize=0)
 _GERMAN: Final = Stemmer("german", maxCacheSize=0)
 _STEMMER_LOCK: Final = Lock()
 
 
 def normalize_word(word: str) -> str:
-    """Return a word in lower case without diacritics, as the word lists have it."""
+    """Return a word in lower case without diacritics, as spelled in the word lists."""
     if word.isascii():
         return word.lower()
     known = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
@@ -105,7 +105,7 @@ def normalize_word(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """Return the stem of a plain word: refunded and refunds are one word, Gutscheine and Gutscheins too."""
+    """Return the stem of a plain word: refunded and refunds have the same stem, as do Gutscheine and Gutscheins."""
     known = word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD]
     with _STEMMER_LOCK:
         stemmed: str = _GERMAN.stemWord(_ENGLISH.stemWord(known))
@@ -121,7 +121,7 @@ _OPPOSITE_STEMS: Final = {stem(word): stem(other) for word, other in _OPPOSITES.
 
 @lru_cache(maxsize=20_000)
 def word_key(word: str) -> str:
-    """Return the key by which a word is compared; empty for a stop word."""
+    """Return the comparison key of a word; empty for a stop word."""
     known = normalize_word(word).removesuffix("'s")
     if known in _STOP_WORDS or len(known) < 2:
         return ""
@@ -131,7 +131,7 @@ def word_key(word: str) -> str:
 
 
 def is_opposite(word: str) -> bool:
-    """Return whether a word means the opposite of the word that its key stands for."""
+    """Return whether a word means the opposite of the word whose key it has."""
     return stem(normalize_word(word)) in _OPPOSITE_STEMS
 
 

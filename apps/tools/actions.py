@@ -1,4 +1,4 @@
-"""Acts on tool servers and on what agents may call. Headers go in and never come out."""
+"""Actions on tool servers, and on the tools that agents may call. Headers can be written but are never returned."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ from apps.tools.tool_listings import unlist_tools
 def create_tool_server(
     key: str, title: str, url: str, *, actor: Actor, headers: str = "", **values: object
 ) -> ToolServer:
-    """Name a server whose tools agents may be allowed. None is before somebody has read what it offers."""
+    """Create a tool server. Agents can call none of its tools until a person has read and allowed them."""
     server = ToolServer(tenant_id=actor.tenant_id)
     with governed(Act.TOOL_SERVER_CREATE, server, actor=actor) as row:
         assign_values(row, Act.TOOL_SERVER_CREATE, {"key": key, "title": title, "url": url, **values})
@@ -34,7 +34,10 @@ def create_tool_server(
 def amend_tool_server(
     server: ToolServer, *, actor: Actor, read_at: int | None = None, reason: str = "", **values: object
 ) -> ToolServer:
-    """Change it, from the next turn on. Neither headers nor what was listed follow to another server."""
+    """Change a tool server; the change applies from the next turn on.
+
+    If the address changes, headers and listed tools are dropped.
+    """
     forgotten: int | None = None
     has_moved = False
     with acting_as(actor):
@@ -52,7 +55,7 @@ def amend_tool_server(
 def rotate_tool_server_headers(
     server: ToolServer, *, actor: Actor, headers: str, read_at: int | None = None
 ) -> ToolServer:
-    """Put other headers in the place of the present ones, or with an empty text none. Turns under way end with the old."""
+    """Replace the headers; an empty text removes them. Turns in progress keep the old ones."""
     with acting_as(actor):
         with governed(Act.TOOL_SERVER_ROTATE_HEADERS, server, actor=actor, read_at=read_at) as row:
             before, row.secret = row.secret_id, _seal_headers(headers, actor)
@@ -63,7 +66,10 @@ def rotate_tool_server_headers(
 def allow_tool(
     agent_id: int, tool_id: int, sha256: str, *, actor: Actor, needs_approval: bool = True, reason: str = ""
 ) -> AgentTool:
-    """Let an agent call a tool as its server describes it now. `sha256` is of the description that was read."""
+    """Allow an agent to call a tool with its current description.
+
+    `sha256` is the hash of the description that the person read.
+    """
     authorize(actor, Act.AGENT_TOOL_ALLOW, actor.tenant_id, agent_id=agent_id)
     with acting_as(actor):
         tool = _find_tool(tool_id, actor)
@@ -84,7 +90,7 @@ def amend_agent_tool(
     read_at: int | None = None,
     reason: str = "",
 ) -> AgentTool:
-    """Say otherwise whether calls wait; or with the hash of what its server says now, allow it as that describes it."""
+    """Change whether calls need approval, or accept the server's current description, named by its hash."""
     with acting_as(actor), governed(Act.AGENT_TOOL_AMEND, allowed, actor=actor, read_at=read_at, reason=reason) as row:
         if sha256 and sha256 != row.sha256:
             _set_definition(row, _find_tool(row.tool_id, actor), sha256)
@@ -93,7 +99,7 @@ def amend_agent_tool(
 
 
 def withdraw_tool(allowed: AgentTool, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
-    """Let an agent call a tool no more, from its next turn on; a session that names it is told so when it tries."""
+    """Withdraw a tool from an agent, from its next turn on. In a session that still lists the tool, calls are refused."""
     governed_remove(Act.AGENT_TOOL_WITHDRAW, allowed, actor=actor, read_at=read_at, reason=reason)
 
 
@@ -106,7 +112,7 @@ def request_approval(
     agent_id: int,
     turn_id: int,
 ) -> ToolApproval:
-    """Have a call wait for a person. `allowed` is the tool's name and its permission; the same call waits once."""
+    """Request approval for a tool call. `allowed` is the tool's name and permission. The same call is requested only once."""
     authorize(actor, Act.TOOL_APPROVAL_REQUEST, actor.tenant_id, agent_id=agent_id)
     called, sha256 = allowed[0], call_sha256(allowed[1], arguments)
     with acting_as(actor):
@@ -127,7 +133,7 @@ def request_approval(
 
 
 def approve_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
-    """Let the call be made, once, as it stands there."""
+    """Approve a call. The agent makes it once, exactly as shown."""
     with governed(Act.TOOL_APPROVAL_APPROVE, approval, actor=actor, read_at=read_at) as row:
         row.approve()
         row.decided_by, row.decided_at = actor.label, timezone.now()
@@ -135,7 +141,7 @@ def approve_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = 
 
 
 def refuse_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: int | None = None) -> ToolApproval:
-    """Let the call not be made; also take a yes back that came to nothing yet."""
+    """Refuse a call. This also withdraws an approval that has not been used yet."""
     with governed(Act.TOOL_APPROVAL_REFUSE, approval, actor=actor, read_at=read_at, reason=reason) as row:
         row.refuse()
         row.reason = reason
@@ -144,7 +150,7 @@ def refuse_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
 
 
 def spend_approval(approval: ToolApproval, *, actor: Actor) -> ToolApproval:
-    """The call begins in this commit. Refused where somebody took the yes back, or it was made."""
+    """Mark an approval as used, in the transaction that starts the call. Refused if the approval was withdrawn or used."""
     with governed(Act.TOOL_APPROVAL_CONSUME, approval, actor=actor) as row:
         row.spend()
     return approval
@@ -153,18 +159,16 @@ def spend_approval(approval: ToolApproval, *, actor: Actor) -> ToolApproval:
 def _find_tool(tool_id: int, actor: Actor) -> ServerTool:
     tool = ServerTool.objects.visible_to(actor).filter(pk=tool_id).select_related("server").first()
     if tool is None:
-        raise NotVisible("There is no such tool. Have the server asked what it offers.")
+        raise NotVisible("There is no such tool. Refresh the tools of its server.")
     return tool
 
 
 def _set_definition(row: AgentTool, tool: ServerTool, sha256: str) -> None:
     definition = tool.defined
     if definition is None or not tool.is_listed:
-        raise Conflict(
-            f"This tool cannot be offered. {tool.validation_error or 'Its server does not list it any more.'}"
-        )
+        raise Conflict(f"This tool cannot be allowed. {tool.validation_error or 'Its server no longer lists it.'}")
     if tool.sha256 != sha256:
-        sentence = "The server describes this tool otherwise by now. Read it again and decide on what stands there."
+        sentence = "The server has changed the description of this tool. Read it again and decide on the current one."
         raise Conflict(sentence)
     row.definition, row.sha256 = definition.stored, definition.sha256
 
@@ -172,13 +176,13 @@ def _set_definition(row: AgentTool, tool: ServerTool, sha256: str) -> None:
 def _set_approval_need(row: AgentTool, *, needs_approval: bool) -> None:
     row.needs_approval = is_approval_needed(row.allowed, is_waived=not needs_approval)
     if row.needs_approval and not needs_approval:
-        sentence = "Its server does not say that this tool only reads, so each call waits for a person."
+        sentence = "The server does not declare this tool read-only, so each call must wait for a person."
         raise Invalid(sentence, {"needs_approval": [sentence]})
 
 
 def _refuse_over_limit(agent_id: int, actor: Actor) -> None:
     if AgentTool.objects.visible_to(actor).for_agent(agent_id).count() >= TOOLS_PER_AGENT:
-        raise Conflict(f"This agent may call {TOOLS_PER_AGENT} tools already, which is the most. Withdraw one first.")
+        raise Conflict(f"This agent may call {TOOLS_PER_AGENT} tools already, which is the limit. Withdraw one first.")
 
 
 def _seal_headers(headers: str, actor: Actor) -> SealedSecret | None:

@@ -1,6 +1,6 @@
-"""Models of tools: tool servers, their listings and tools, the tools an agent may call, and calls that wait for approval.
+"""Models of tools: tool servers, their listings and tools, the tools an agent may call, and calls that need approval.
 
-A `ToolApproval` holds one call with its exact arguments, and the decision of a person on it.
+A `ToolApproval` holds one call with its exact arguments, and a person's decision on it.
 """
 
 from typing import Any, ClassVar, Self
@@ -20,23 +20,23 @@ REASON_CHARACTERS = 1_000
 
 
 class ToolApprovalQuerySet(GovernedQuerySet["ToolApproval"]):
-    """Adjectives for calls that were asked for."""
+    """Filters for tool approvals."""
 
     def waiting(self) -> Self:
-        """Those nobody has decided on."""
+        """Return the approvals that await a decision."""
         return self.filter(status=ToolApproval.Status.WAITING)
 
     def standing(self, conversation_id: int, sha256: str) -> Self:
-        """Those of one call that may still come to be made."""
+        """Return the approvals of this call that are pending, or approved and not yet used."""
         standing = (ToolApproval.Status.WAITING, ToolApproval.Status.APPROVED)
         return self.filter(conversation=conversation_id, call_sha256=sha256, status__in=standing)
 
 
 class ToolApproval(Governed):
-    """One call that an agent asked for and may make once, with these bytes and no others, after a person said yes."""
+    """A tool call that an agent requested, with its exact arguments. Once a person approves, it may be made one time."""
 
     class Status(models.TextChoices):
-        """Approved may be called; consumed and refused are final."""
+        """The state of the request. An approved call may be made; consumed and refused are final."""
 
         WAITING = "waiting", "Waiting"
         APPROVED = "approved", "Approved"
@@ -66,7 +66,7 @@ class ToolApproval(Governed):
                 fields=["tenant", "conversation", "call_sha256"],
                 condition=models.Q(status__in=["waiting", "approved"]),
                 name="call_has_one_open_approval",
-                violation_error_message="This call waits already.",
+                violation_error_message="This call is waiting for approval already.",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="waiting") | ~models.Q(decided_by=""), name="decided_call_names_who_decided"
@@ -78,18 +78,18 @@ class ToolApproval(Governed):
 
     @transition(field=status, source=Status.WAITING, target=Status.APPROVED)
     def approve(self) -> None:
-        """It may be made, once."""
+        """Mark the call as approved. It may be made once."""
 
     @transition(field=status, source=[Status.WAITING, Status.APPROVED], target=Status.REFUSED)
     def refuse(self) -> None:
-        """It is not made, also not where somebody had said yes and it has not begun."""
+        """Mark the call as refused. This is possible after an approval too, if the call has not begun."""
 
     @transition(field=status, source=Status.APPROVED, target=Status.CONSUMED)
     def spend(self) -> None:
-        """It begins with the commit that says so, and never again."""
+        """Mark the approval as used, in the commit in which the call begins."""
 
 
-# The first migration names `validate_reachable_url` by this module.
+# The first migration imports `validate_reachable_url` from this module.
 __all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer", "validate_reachable_url"]
 
 KEY_CHARACTERS = 24
@@ -98,26 +98,29 @@ MAX_RESULT_BYTES = 50_000
 
 
 class ToolServer(Governed):
-    """An address that speaks the Model Context Protocol, with the headers it wants. Agents call none of it by itself."""
+    """A server that speaks the Model Context Protocol, with its headers.
+
+    Agents may call only those of its tools that were allowed individually.
+    """
 
     key = models.CharField(
         max_length=KEY_CHARACTERS,
         validators=[key_rule],
-        help_text="The names of its tools begin with it: crm makes crm__find_order.",
+        help_text="Prefix of its tools' names: crm makes crm__find_order.",
     )
     title = models.CharField(max_length=120, validators=[validate_storable_text])
     url = models.CharField(
         "address",
         max_length=300,
         validators=[validate_storable_text, validate_reachable_url],
-        help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
+        help_text="Such as https://tools.example/mcp. Another host, port or scheme deletes the headers. Enter them again then.",
     )
-    # The database holds the reference within the tenant, and a secret goes once nothing names it.
+    # The database keeps the reference within the tenant, and deletes a secret that no row refers to.
     secret = models.ForeignKey(
         "tenants.SealedSecret", null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
     )
     is_active = models.BooleanField(
-        "active", default=True, help_text="Off: no agent is offered or calls any of its tools."
+        "active", default=True, help_text="Off: no agent is offered any of its tools or can call them."
     )
     timeout_seconds = models.PositiveIntegerField(
         "seconds", default=20, validators=[MinValueValidator(1), MaxValueValidator(MAX_TIMEOUT_SECONDS)]
@@ -126,7 +129,7 @@ class ToolServer(Governed):
         "longest result, in bytes",
         default=20_000,
         validators=[MinValueValidator(500), MaxValueValidator(MAX_RESULT_BYTES)],
-        help_text="What is longer is cut, and the agent is told so.",
+        help_text="A longer result is cut, and the agent is told that it was.",
     )
 
     noun = "tool_server"
@@ -148,12 +151,12 @@ class ToolServer(Governed):
 
     @property
     def has_headers(self) -> bool:
-        """Whether headers are kept for it."""
+        """Whether headers are stored for the server."""
         return self.secret_id is not None
 
 
 class ToolListing(models.Model):
-    """When a server was last asked what it offers, and what came of it; the workers' word, overwritten."""
+    """The last refresh of a server's tool list and its result. Workers overwrite it."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     server = models.OneToOneField(ToolServer, on_delete=models.PROTECT, related_name="listing")
@@ -167,15 +170,15 @@ class ToolListing(models.Model):
 
 
 class ServerToolQuerySet(GovernedQuerySet["ServerTool"]):
-    """Adjectives for what servers say."""
+    """Filters for the tools of servers."""
 
     def listed(self) -> Self:
-        """Those that their servers offer, and that can be told to a model."""
+        """Return the tools that their servers currently offer and that may be shown to a model."""
         return self.filter(is_listed=True, validation_error="")
 
 
 class ServerTool(models.Model):
-    """One tool as its server describes it now. Nobody vouches for a word of it."""
+    """One tool with the server's current description, which is not verified."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     server = models.ForeignKey(ToolServer, on_delete=models.PROTECT, related_name="tools")
@@ -205,27 +208,30 @@ class ServerTool(models.Model):
 
     @property
     def defined(self) -> ServerToolDefinition | None:
-        """How it may be told; None where it may not."""
+        """Return the definition to show to a model, or None if it may not be shown."""
         return ServerToolDefinition(**self.definition) if self.definition and not self.validation_error else None
 
 
 class AgentToolQuerySet(GovernedQuerySet["AgentTool"]):
-    """Adjectives for what agents may call."""
+    """Filters for the tools that agents may call."""
 
     def for_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Return the tools that one agent may call."""
         return self.filter(agent=agent_id)
 
 
 class AgentTool(Governed):
-    """A tool that an agent may call, as a person read it: once its server says otherwise, it is not offered any more."""
+    """A tool that an agent may call, with the description that a person read.
+
+    Once the server changes the description, the tool is no longer offered.
+    """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     tool = models.ForeignKey(ServerTool, on_delete=models.PROTECT, related_name="allowed")
     needs_approval = models.BooleanField(
         "each call waits for a person",
         default=True,
-        help_text="Only a tool that says of itself that it reads and changes nothing can do without.",
+        help_text="Can be off only for a tool that its server declares read-only.",
     )
     definition = models.JSONField(editable=False)
     sha256 = models.CharField(max_length=64, editable=False)
@@ -252,12 +258,12 @@ class AgentTool(Governed):
 
     @property
     def allowed(self) -> ServerToolDefinition:
-        """The tool as the person who allowed it read it."""
+        """Return the tool's definition as it was when a person allowed it."""
         stored: dict[str, Any] = self.definition  # Any: a JSON object
         return ServerToolDefinition(**stored)
 
     @property
     def is_offered(self) -> bool:
-        """Whether the server still says of it what was allowed, and is in use."""
+        """Whether the server is active and still lists the tool with the description that was allowed."""
         tool = self.tool
         return tool.server.is_active and tool.is_listed and not tool.validation_error and tool.sha256 == self.sha256

@@ -1,4 +1,7 @@
-"""What servers say of their tools, kept as the workers read it: the journal's one writer. Nobody vouches for a word of it."""
+"""Stored lists of the servers' tools, as workers fetched them.
+
+Only this module writes them. The descriptions are not verified.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,10 +21,10 @@ from apps.tools.models import ToolServer
 from apps.tools.tool_limits import TOOLS_PER_SERVER, UnfitToolError, define_tool, qualified_tool_name
 
 NAME_CHARACTERS: Final = 200
-# Whoever failed is asked again so much later.
+# The delay before a server that failed is queried again.
 RETRY_AFTER: Final = timedelta(minutes=5)
 
-# Two sweeps at once ask a server once.
+# Of two concurrent sweeps, only one queries a server.
 CLAIM_LISTING_SQL: Final = """
 INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol_version, failure)
 SELECT tenant_id, id, statement_timestamp() + %(again)s::interval, '', '' FROM tools_toolserver
@@ -37,7 +40,7 @@ VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s::interval, '
 RETURNING server_id
 """
 
-# Whoever keeps a listing and whoever moves the server come one after the other: the later one sees what the earlier did.
+# Storing a list and changing the server's address exclude each other, so the later one sees the result of the earlier one.
 LOCK_LISTING_SQL: Final = """
 INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol_version, failure)
 VALUES (app_tenant(), %(server)s, statement_timestamp(), '', '')
@@ -45,7 +48,7 @@ VALUES (app_tenant(), %(server)s, statement_timestamp(), '', '')
 RETURNING server_id
 """
 
-# What was said elsewhere is not what this address says.
+# Tools listed by the previous address are not offered under the new one.
 UNLIST_TOOLS_SQL: Final = """
 UPDATE tools_servertool SET is_listed = false, updated_at = statement_timestamp()
  WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
@@ -57,7 +60,7 @@ STORE_LISTING_SQL: Final = load_query("apps/tools/queries/store_listing.sql")
 
 @dataclass(frozen=True, slots=True)
 class QueriedServer:
-    """A server as it was when it was asked."""
+    """A server as it was when its tools were queried."""
 
     pk: int
     key: str
@@ -66,7 +69,7 @@ class QueriedServer:
 
 @dataclass(frozen=True, slots=True)
 class ListingChanges:
-    """How much a server offers, and what of it is otherwise than when it was asked last."""
+    """The number of tools that a server offers, and the changes since the last refresh."""
 
     tools: int
     new: int
@@ -76,7 +79,7 @@ class ListingChanges:
 
 
 def check_refresh_allowed(server_id: int, *, actor: Actor) -> ToolServer:
-    """The server that is about to be asked what it offers, if this actor may have it asked."""
+    """Return the server to refresh. Raises a refusal unless the actor may refresh it."""
     authorize(actor, Act.TOOL_SERVER_REFRESH, actor.tenant_id)
     with recording_refusals(actor, Act.TOOL_SERVER_REFRESH), acting_as(actor):
         server = ToolServer.objects.visible_to(actor).filter(pk=server_id).first()
@@ -86,12 +89,12 @@ def check_refresh_allowed(server_id: int, *, actor: Actor) -> ToolServer:
 
 
 def claim_listing(server_id: int, *, actor: Actor) -> bool:
-    """Whether it is this worker that asks the server; false where another does, or nothing is due."""
+    """Claim the refresh for this worker; false if another worker has claimed it or no refresh is due."""
     return bool(execute_as(actor, CLAIM_LISTING_SQL, {"server": server_id, "again": RETRY_AFTER}))
 
 
 def record_listing_failure(server: QueriedServer, failure: str, *, actor: Actor) -> bool:
-    """The server could not be asked; what it said before stands. False, and nothing is noted, where it changed meanwhile."""
+    """Record a failed refresh, and keep the previous list. Returns false and records nothing if the server changed meanwhile."""
     with acting_as(actor):
         if stands := _is_unchanged(server, actor):
             execute_as(actor, RECORD_FAILURE_SQL, {"server": server.pk, "again": RETRY_AFTER, "failure": failure})
@@ -99,7 +102,7 @@ def record_listing_failure(server: QueriedServer, failure: str, *, actor: Actor)
 
 
 def unlist_tools(server_id: int, *, actor: Actor) -> None:
-    """The server's address leads to another by now: none of its tools is offered before that one was asked."""
+    """Unlist a server's tools after its address changed, until the new address has been queried."""
     with acting_as(actor):
         for statement in (LOCK_LISTING_SQL, UNLIST_TOOLS_SQL):
             execute_as(actor, statement, {"server": server_id})
@@ -108,7 +111,10 @@ def unlist_tools(server_id: int, *, actor: Actor) -> None:
 def store_tool_listing(
     server: QueriedServer, listing: ToolServerListing, fresh: timedelta, *, actor: Actor
 ) -> ListingChanges | None:
-    """Keep what the server says now. What it left out is listed no more. None, and nothing is kept, where it changed meanwhile."""
+    """Store the server's current tools, and unlist stored tools that are missing.
+
+    Returns None and stores nothing if the server changed meanwhile.
+    """
     rows = json.dumps(list(_tool_rows(server.key, listing.tools).values()))
     given = {"server": server.pk, "tools": rows, "fresh": fresh, "protocol_version": listing.protocol[:20]}
     with acting_as(actor):
@@ -118,13 +124,13 @@ def store_tool_listing(
 
 
 def _is_unchanged(server: QueriedServer, actor: Actor) -> bool:
-    """Whether it is still the server that was asked: neither another address nor other headers. If not, it is due at once."""
+    """Whether the server's address and headers are unchanged since it was queried. If not, a refresh is already due."""
     execute_as(actor, LOCK_LISTING_SQL, {"server": server.pk})
     return ToolServer.objects.visible_to(actor).filter(pk=server.pk, version=server.version).exists()
 
 
 def _tool_rows(server_key: str, tools: Sequence[ListedTool]) -> Mapping[str, Mapping[str, Any]]:
-    """By the name each would be called by: two that would be called the same are one, the first."""
+    """Return the rows by the name that a model would call. If two tools get the same name, only the first is kept."""
     rows: dict[str, Mapping[str, Any]] = {}
     for tool in tools[:TOOLS_PER_SERVER]:
         name = tool.name[:NAME_CHARACTERS].replace("\x00", "")
@@ -140,7 +146,7 @@ def _tool_row(server_key: str, tool: ListedTool, name: str) -> Mapping[str, Any]
         "sha256": "",
     }
     if name != tool.name:
-        return {**row, "validation_error": "Its name is too long, or no text."}
+        return {**row, "validation_error": "Its name is too long, or not a text."}
     try:
         definition = define_tool(server_key, tool)
     except UnfitToolError as flaw:

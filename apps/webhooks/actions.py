@@ -1,4 +1,4 @@
-"""Governed writes on webhooks. A secret is stored and never returned."""
+"""Actions on webhooks. Secrets are stored and never returned."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from apps.webhooks.rules import secret_flaw
 
 
 def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
-    """Create a webhook for events from now on; without a secret nothing is sent yet."""
+    """Create a webhook for events from now on. Nothing is sent until it has a secret."""
     webhook = Webhook(tenant_id=actor.tenant_id)
     _refuse_flawed_secret(secret)
     with governed(Act.WEBHOOK_CREATE, webhook, actor=actor) as row:
@@ -34,7 +34,7 @@ def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None,
 def rotate_webhook_secret(
     webhook: Webhook, *, actor: Actor, secret: str, keep_former: bool = True, read_at: int | None = None
 ) -> Webhook:
-    """Sign with a new secret. The former one also signs until the next rotation, unless `keep_former` is false."""
+    """Sign deliveries with a new secret. The former secret also signs until the next rotation, unless `keep_former` is false."""
     if not secret:
         raise Invalid(
             "Enter the new secret. To stop sending to this address, switch the webhook off.", {"secret": ["Empty."]}

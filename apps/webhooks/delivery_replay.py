@@ -1,4 +1,4 @@
-"""Replays dead deliveries: the only write that people do in the outbox."""
+"""Replays dead deliveries, which is the only change that people make in the outbox."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 
 
 def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None = None) -> int:
-    """Send dead deliveries again, all of them or one; they keep their ids. Return how many are waiting again."""
+    """Queue one dead delivery or all of them again, under the same ids. Return the number of queued deliveries."""
     authorize(actor, Act.WEBHOOK_REPLAY, actor.tenant_id)
     with recording_refusals(actor, Act.WEBHOOK_REPLAY), acting_as(actor):
         webhook = Webhook.objects.visible_to(actor).filter(pk=webhook_id).first()
@@ -31,7 +31,7 @@ def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None 
 
 
 def _requeue(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> int:
-    """Reset the attempts and make the deliveries due at once, since the cause of the failure has been repaired."""
+    """Reset the attempts of the deliveries and make them due at once."""
     system = system_actor(actor.tenant_id, "outbox")
     with acting_as(system):
         WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(paused_until=None)

@@ -83,7 +83,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(status=Delivery.Status.WAITING)
 
     def dead(self) -> Self:
-        """Deliveries that are not tried any more."""
+        """Deliveries that were given up."""
         return self.filter(status=Delivery.Status.DEAD)
 
 
@@ -91,7 +91,7 @@ class Delivery(models.Model):
     """One event for one webhook. Its payload is built from the subject row when it is sent, and is not stored."""
 
     class Status(models.TextChoices):
-        """Waiting, accepted by the other side, or given up until a person sends it again."""
+        """The status: waiting, accepted by the receiver, or given up until a person sends the delivery again."""
 
         WAITING = "waiting", "Waiting"
         DELIVERED = "delivered", "Delivered"
@@ -140,7 +140,7 @@ class Delivery(models.Model):
                 | (~models.Q(event__in=NON_CONVERSATION_EVENT_NAMES) & models.Q(conversation__isnull=False)),
                 name="delivery_names_its_conversation",
             ),
-            # Sweeps find waiting reviews, and two sweeps may run at once.
+            # Two sweeps that look for waiting reviews may run at once and must not queue the same delivery twice.
             models.UniqueConstraint(
                 fields=["tenant", "webhook", "subject_id"],
                 condition=models.Q(event="review"),
@@ -167,7 +167,7 @@ class Delivery(models.Model):
 
 
 class WebhookHealth(models.Model):
-    """The health of a webhook, overwritten by each attempt of the workers."""
+    """The health of a webhook, updated by each delivery attempt."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     webhook = models.OneToOneField(Webhook, on_delete=models.PROTECT, related_name="health")

@@ -1,4 +1,4 @@
-"""How something comes to be told: noted in the transaction that does it, or not at all."""
+"""The webhook outbox: a delivery is inserted in the transaction of its event, or not at all."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,7 +11,7 @@ from apps.webhooks.rules import WebhookEvent
 
 _ENQUEUE_DELIVERY: Final = load_query("apps/webhooks/queries/enqueue_delivery.sql")
 _ENQUEUE_TENANT_DELIVERY: Final = load_query("apps/webhooks/queries/enqueue_tenant_delivery.sql")
-# Functions that return the agent's key and the payload for a row of a tenant; the apps above, which know these rows, add them.
+# Functions that return the agent's key and the payload for a row of a tenant. Apps of higher layers add them.
 PayloadBuilder = Callable[[int, int], tuple[str, JsonObject]]
 PAYLOAD_BUILDERS: Final[dict[WebhookEvent, PayloadBuilder]] = {}
 
@@ -23,6 +23,6 @@ def enqueue_delivery(event: WebhookEvent, conversation_id: int, subject_id: int,
 
 
 def enqueue_learning_delivery(event: WebhookEvent, subject_id: int, *, tenant_id: int) -> None:
-    """Queue an event outside a conversation; several of these arrive in any order."""
+    """Queue an event outside a conversation. Such events are delivered in no particular order."""
     given = {"event": event.value, "subject": subject_id}
     execute_as(system_actor(tenant_id, "outbox"), _ENQUEUE_TENANT_DELIVERY, given)

@@ -28,11 +28,11 @@ NON_CONVERSATION_EVENTS: Final = frozenset(
 )
 
 
-# Seconds after each attempt; after the last one the delivery is given up. Together a day and a half.
+# The seconds to wait after each attempt, a day and a half in total. After the last attempt the delivery is given up.
 RETRY_PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800, 43_200)
 # A delay is stretched by up to a quarter, so that deliveries that failed together are not retried together.
 JITTER: Final = 0.25
-# After this many failures in a row, a webhook is paused for a while, whatever waits for it.
+# After this many failures in a row, all deliveries to a webhook pause for a while.
 FAILURE_LIMIT: Final = 10
 REST_SECONDS: Final = 60
 LONGEST_REST_SECONDS: Final = 3_600
@@ -74,7 +74,7 @@ def secret_flaw(secret: str) -> str:
 
 
 def signature_headers(secrets: Iterable[str], delivery_id: int, sent_at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers of Standard Webhooks; each valid secret signs, the newest first."""
+    """Return the headers of Standard Webhooks, with one signature per valid secret, the newest first."""
     # The library reads the fields of the datetime as UTC, whatever its zone.
     number, moment = str(delivery_id), sent_at.astimezone(UTC)
     return {

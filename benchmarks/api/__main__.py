@@ -1,8 +1,8 @@
-"""What the API costs beside a plain view of the same rows: lists, single rows and writes with an agent's token, row security on.
+"""Cost of the API beside plain views of the same rows: lists, single rows and writes with an agent's token, with row security.
 
-`python -m benchmarks.api` starts a PostgreSQL of its own and prints a table. A plain view reads as the database's superuser, asks
-nobody who they are and checks nothing. It fails where an answer is not what it has to be or takes more statements than promised,
-and with `--strict` also where a goal is missed. `--quick` asks less often; `--soak SECONDS` adds a web process under load.
+`python -m benchmarks.api` starts a PostgreSQL of its own and prints a table. A plain view reads as the database's superuser, with
+neither authentication nor checks. It fails if an answer is wrong or takes more statements than promised,
+and with `--strict` also if a goal is missed. `--quick` sends fewer requests; `--soak SECONDS` adds a web process under load.
 """
 
 import argparse
@@ -25,14 +25,14 @@ SOAK_SECONDS, WARMING = 600, 5
 
 @dataclass
 class MeasuredEndpoint:
-    """One way to be asked, and how long each answer took, round by round."""
+    """One request of one side, and the time of each answer, round by round."""
 
     name: str
     ask: Callable[[], Answer]
     status: int = 200
     statements: int = 0
     rounds: list[list[float]] = field(default_factory=list)
-    # Processor time of this process alone, which a busy machine tells best; the database's is not in it.
+    # Processor time of this process alone, which a busy machine distorts least; the database's time is not in it.
     processor: list[float] = field(default_factory=list)
 
     @property
@@ -56,7 +56,7 @@ class MeasuredEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class SpeedRow:
-    """A side beside its plain one. A goal is the least share of its speed; what has none only informs."""
+    """The product's side beside the plain one. A goal is the least share of its speed; a row without one only informs."""
 
     side: MeasuredEndpoint
     plain: MeasuredEndpoint
@@ -122,7 +122,7 @@ def rows_of(installation: BenchmarkInstallation) -> list[SpeedRow]:
 
 
 def measure(rows: Sequence[SpeedRow], rounds: int, each: int) -> list[str]:
-    """All sides in turn, so that the machine's moods meet all of them; and what was answered wrongly."""
+    """Measure all sides in turn, so that other load of the machine meets all of them; return the wrong answers."""
     flaws = []
     for side in (row.side for row in rows):
         for _ in range(WARMING):

@@ -1,4 +1,4 @@
-"""A web process under load for minutes: how much it answers at most, and whether it keeps its memory at four fifths of that."""
+"""A web process under load for minutes: its capacity, and whether its memory stays constant at four fifths of that."""
 
 import asyncio
 import os
@@ -22,14 +22,14 @@ from benchmarks.api.benchmark_setup import BenchmarkInstallation, close_pools
 from tests.settings import PREFIX
 
 CLIENTS, READY_SECONDS, FINDING_SECONDS, SHARE = 8, 60, 10, 0.8
-# What Python and the driver keep once they have seen everything is reached in the first part of the run.
+# In the first part of the run Python and the driver load everything that they keep.
 SETTLED, GROWTH = 0.25, 1.1
 ADDRESSES = ("/api/v1/skills/", "/api/v1/memories/", "/api/v1/conversations/")
 
 
 @dataclass
 class LoadResult:
-    """What was asked and answered, and what the process held meanwhile."""
+    """Requests and answers, and the memory of the process meanwhile."""
 
     capacity: float
     seconds: float
@@ -39,7 +39,7 @@ class LoadResult:
 
     @property
     def growth(self) -> float:
-        """The last tenth of the samples beside the first that count."""
+        """The last tenth of the memory samples as a multiple of the first that count."""
         settled = self.memory_kb[int(len(self.memory_kb) * SETTLED) :]
         part = max(1, len(settled) // 10)
         return median(settled[-part:]) / median(settled[:part])
@@ -64,7 +64,7 @@ class LoadResult:
 
 
 def run_load(installation: BenchmarkInstallation, seconds: float) -> LoadResult:
-    """As fast as they can for a while, then at a steady pace."""
+    """Send requests as fast as possible for a while, then at a steady pace."""
     close_pools()
     with _run_web_server(installation) as (url, process_id):
         return asyncio.run(_run_load_async(url, process_id, installation.token, seconds))

@@ -1,7 +1,7 @@
-"""Turns while everything breaks: workers, broker, database, model and clocks; afterwards each message has its answer, once.
+"""Chaos: turns while workers, broker, database, model and clocks fail; afterwards each message has exactly one answer.
 
 `python -m benchmarks.chaos --turns 10000 --workers 3 --seed 1` starts a PostgreSQL, a Valkey, a stand-in model and workers of its
-own, lets customers write, and plays disasters in an order the seed decides. It prints a table and fails where an invariant is
+own, lets customers write, and injects faults in an order that the seed decides. It prints a table and fails if an invariant is
 broken or a turn is left; `--quick` is a short run of the same.
 """
 
@@ -31,17 +31,17 @@ from tests.support.database.clones import close_connections  # noqa: E402
 from tests.support.servers.effects_server import set_fault_share  # noqa: E402
 
 TICK_SECONDS = 0.1
-# Of the deliveries that reach the webhook, how many it refuses, or takes without an answer.
+# The share of webhook deliveries that the server refuses, or takes without an answer.
 WEBHOOK_FAULTS = 0.3
-# What a short run may do without.
+# Faults that a short run may leave out.
 RARE_EVENTS = frozenset({"of which nobody knows"})
-# What may end a turn without an answer here: workers that died over it again and again.
+# The only failure that may end a turn without an answer here: workers died over it again and again.
 ALLOWED_FAILURES = frozenset({"attempts_spent"})
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is asked of the house, how many conversations wait at most, and seconds it has once all is well again."""
+    """The number of turns, the most conversations that wait at once, and the seconds for recovery after the last fault."""
 
     turns: int
     messages_without_broker: int
@@ -57,7 +57,7 @@ QUICK = Size(80, 12, 2, 30, FaultPace(6, 1.0), 300)
 
 @dataclass
 class ChaosResult:
-    """What a run has to tell."""
+    """The figures of a run."""
 
     turns_without_broker: TurnCounts
     turns: TurnCounts
@@ -87,8 +87,8 @@ class ChaosResult:
 
 
 def run_chaos(size: Size, seed: int) -> ChaosResult:
-    """The whole story, from the first message to the last row looked at."""
-    # What customers do without a broker is the benchmark's business; that the house warns of it is none of its figures.
+    """Play the whole run, from the first message to the check of the last row."""
+    # The benchmark stops the broker itself, so the product's warnings about it are no result.
     logging.getLogger("apps.runtime.wakeup").setLevel(logging.ERROR)
     with ground() as stands:
         threads = make_threads(stands)
@@ -107,7 +107,7 @@ def run_chaos(size: Size, seed: int) -> ChaosResult:
 
 
 def _answer_without_broker(books: ResultReader, threads: Sequence[Thread], size: Size, seed: int) -> TurnCounts:
-    """Nobody is woken: the workers never reached a broker, and what is due is found all the same."""
+    """Answer messages without a broker: the workers never reach it, and find the due work in the database."""
     customers = SimulatedCustomers(threads, -seed, size.crowd)
     customers.start()
     _wait_until(lambda: customers.messages >= size.messages_without_broker, size.patience_seconds)

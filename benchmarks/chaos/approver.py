@@ -1,4 +1,4 @@
-"""A person for all tenants, who says yes to every call that waits for one."""
+"""A person for all tenants, who approves every tool call that waits."""
 
 import threading
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ PAUSE_SECONDS = 0.3
 
 
 class Approver:
-    """Looks from a thread of their own until they are told to stop."""
+    """Approves from a thread of its own until it is stopped."""
 
     def __init__(self, worlds: Iterable[World]) -> None:
         self._worlds = tuple(worlds)
@@ -26,7 +26,7 @@ class Approver:
         self._looking.start()
 
     def stop(self) -> None:
-        """Return when nothing is decided any more."""
+        """Return when no decision is under way."""
         self._stopped.set()
         self._looking.join()
 
@@ -38,7 +38,7 @@ class Approver:
             connection.close()
 
     def _approve_all(self) -> None:
-        """The house may be without a database; what was decided by then waits no more."""
+        """Approve every waiting call. The database may be down; approvals made before that are kept."""
         try:
             for world in self._worlds:
                 self._approve_call(world)

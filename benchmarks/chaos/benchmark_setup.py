@@ -1,4 +1,4 @@
-"""What chaos befalls: a database, a broker and a model of this run's own, and workers as an installation runs them."""
+"""Set-up of the chaos: a database, a broker and a model of this run's own, and workers as an installation runs them."""
 
 import json
 import os
@@ -33,7 +33,7 @@ LEASE_SECONDS = 2
 POLL_SECONDS = 0.2
 STOP_SECONDS = 20
 LOOPBACK = "127.0.0.0/8"
-# A worker begins with the next of these: right, ahead, behind.
+# The clock of each new worker in turn: right, ahead, behind.
 WRONG_CLOCKS = (0, 600, -600)
 
 _numbers = count(1)
@@ -41,7 +41,7 @@ _numbers = count(1)
 
 @dataclass
 class WorkerProcess:
-    """A worker process, how wrong its clock is, and whether it was stopped in its tracks."""
+    """A worker process, the error of its clock, and whether it is suspended."""
 
     child: subprocess.Popen[bytes]
     ahead_seconds: int
@@ -60,7 +60,7 @@ class WorkerProcess:
 
 @dataclass
 class ChaosTestbed:
-    """The parts, those of others among them, and the workers by their places."""
+    """The parts of the product, the outside servers, and the workers by their places."""
 
     home: Path
     server: Postgres
@@ -71,7 +71,7 @@ class ChaosTestbed:
     workers: dict[int, WorkerProcess] = field(default_factory=dict)
 
     def start_worker(self, place: int, **settings_of_worker: str) -> None:
-        """A new one, with the clock of whoever stood there before."""
+        """Start a worker with the clock of the one that was there before."""
         ahead, number = WRONG_CLOCKS[place % len(WRONG_CLOCKS)], next(_numbers)
         pool = ("-P", "threads", "-c", "4", "--without-gossip", "--without-mingle", "-n", f"chaos{number}@%h")
         command = python_command(
@@ -84,14 +84,14 @@ class ChaosTestbed:
         self.workers[place] = WorkerProcess(child, ahead, log)
 
     def stop_workers(self) -> None:
-        """Warm, as a release does it."""
+        """Stop the workers gracefully, as a release does."""
         for worker in self.workers.values():
             worker.send(signal.SIGTERM)
         for worker in self.workers.values():
             stop_child(worker.child, signal.SIGTERM, STOP_SECONDS)
 
     def tell_model(self, method: str, path: str, **body: object) -> dict[str, object]:
-        """Steer the stand-in, or read its books."""
+        """Send a command to the stand-in model, or read its counts."""
         data = json.dumps(body).encode() if body else None
         request = Request(f"{self.standin_url}/standin/{path}", data=data, method=method)  # noqa: S310  # loopback
         with urlopen(request) as answer:  # noqa: S310  # loopback
@@ -100,7 +100,7 @@ class ChaosTestbed:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the product's processes are told."""
+        """Return the environment of the product's processes."""
         return dict(os.environ) | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "DATABASE_URL": self.server.url_for(f"{PREFIX}_login", database=PREFIX),
@@ -115,7 +115,7 @@ class ChaosTestbed:
             "TURN_LEASE_SECONDS": str(LEASE_SECONDS),
             "TURN_DRAIN_SECONDS": "5",
             "REACHABLE_NETWORKS": LOOPBACK,
-            # Customers here write faster than people can.
+            # Simulated customers write faster than people can.
             "LOOP_TURNS": "0",
             "PYTHONUNBUFFERED": "1",
             "NO_PROXY": f"{HOST},localhost",
@@ -124,9 +124,9 @@ class ChaosTestbed:
 
 @contextmanager
 def ground() -> Iterator[ChaosTestbed]:
-    """The database, the model and what belongs to others run; the broker and the workers are started by whoever needs them."""
+    """Run the database, the model and the outside servers; the broker and the workers are started by their users."""
     home = own_folder()
-    # Not a throwaway: what it has committed must stand after it is killed.
+    # Not a throwaway: commits must survive when it is killed.
     server, broker = ReadyPostgres(home), Valkey(home, throwaway=True)
     app.conf.update(broker_url=broker.url)
     settings.REACHABLE_NETWORKS = (ip_network(LOOPBACK),)

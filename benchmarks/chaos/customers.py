@@ -1,4 +1,4 @@
-"""Customers who write into the chaos, in bursts, as the API takes it down; again under the same key when the house is silent."""
+"""Customers who write in bursts through the API's action, and write again under the same key if they get no answer."""
 
 import random
 import threading
@@ -30,9 +30,9 @@ from tests.support.worlds.world import (
 TENANTS, CONVERSATIONS = 8, 400
 LONGEST_BURST = 3
 PAUSE_SECONDS = 0.05
-# The stand-in reads the key of another agent from what the customer writes, and takes for one what has a digit.
+# The stand-in takes a word with a digit in the customer's message for the key of another agent.
 BILLING = "billing1"
-# What calls for an answer alone, for a write of our own, for a skill to be read, and for what the skills below call.
+# Messages that need only an answer, a write of the product, a skill to read, or the tools below.
 MESSAGE_TEMPLATES = (
     "Message {number}: where is my parcel?",
     "Message {number}. I would prefer parcel shop {number}.",
@@ -41,7 +41,7 @@ MESSAGE_TEMPLATES = (
     "Please cancel the subscription S{number}.",
     f"Please ask {BILLING} for an invoice balance. My task is the balance of invoice {{number}}.",
 )
-# A tool of others that reads, one that writes and waits for a person, and the question to another agent.
+# An external tool that reads, one that writes and needs approval, and the question to another agent.
 READS, WRITES, ASKS = "find_order", "refund_slowly", "delegate"
 SKILLS = (
     ("Track an order", "How to track the status of an order.", READS),
@@ -59,7 +59,7 @@ class Thread:
 
 
 def make_threads(ground: ChaosTestbed) -> list[Thread]:
-    """Tenants with an agent that has something to say, and who writes to whom."""
+    """Make tenants, each with an agent, and the conversations of their customers."""
     worlds = [raise_message_limits(make_world()) for _ in range(TENANTS)]
     for number, world in enumerate(worlds):
         make_persona(world)
@@ -72,7 +72,7 @@ def make_threads(ground: ChaosTestbed) -> list[Thread]:
 
 
 def _add_external_parts(world: World, ground: ChaosTestbed) -> None:
-    """Tools of others, another agent, and a webhook that is told everything."""
+    """Add external tools, another agent, and a webhook for all events."""
     server = make_tool_server(world, ground.tools.url)
     refresh_server(server.pk, actor=world.operator)
     called = {name: str(allow_agent_tool(world, server, name, waits=name == WRITES)) for name in (READS, WRITES)}
@@ -84,10 +84,10 @@ def _add_external_parts(world: World, ground: ChaosTestbed) -> None:
 
 
 class SimulatedCustomers:
-    """They write from a thread of their own until they are told to stop."""
+    """Customers who write from a thread of their own until they are stopped."""
 
     def __init__(self, threads: Sequence[Thread], seed: int, crowd: int) -> None:
-        """They pause while `crowd` conversations wait."""
+        """`crowd`: they pause while so many conversations wait."""
         self._threads, self._crowd = threads, crowd
         self._random = random.Random(seed)
         self._stopped = threading.Event()
@@ -99,7 +99,7 @@ class SimulatedCustomers:
         self._writing.start()
 
     def stop(self) -> None:
-        """Return when the last message is taken."""
+        """Return when the last message is received."""
         self._stopped.set()
         self._writing.join()
 
@@ -117,7 +117,7 @@ class SimulatedCustomers:
             connection.close()
 
     def _send(self, thread: Thread) -> None:
-        """Until it was taken: the house may be without a database."""
+        """Send a message until it is received: the database may be down."""
         self.messages += 1
         text = self._random.choice(MESSAGE_TEMPLATES).format(number=self.messages)
         while not _is_taken(thread, text, str(self.messages)):
@@ -135,7 +135,7 @@ def _is_taken(thread: Thread, text: str, key: str) -> bool:
 
 
 def send(thread: Thread, text: str, key: str) -> None:
-    """As the API does it."""
+    """Receive a message as the API does."""
     world = thread.world
     with acting_as(world.bot):
         event = receive_message(

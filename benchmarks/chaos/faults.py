@@ -1,4 +1,4 @@
-"""What happens to an installation, in an order that a seed decides."""
+"""Faults of an installation, in an order that a seed decides."""
 
 import random
 import signal
@@ -14,8 +14,8 @@ import redis
 from apps.launcher.child_processes import last_lines
 from benchmarks.chaos.benchmark_setup import LEASE_SECONDS, ChaosTestbed, WorkerProcess
 
-# Shares of the model's calls that fail, three in ten together.
-# A spent account is not among them: it pauses its agent until a person lifts that, and nobody does here.
+# The shares of model calls that fail, three in ten together.
+# A spent account is left out: it pauses its agent until a person resumes it, which nobody does here.
 FAULTS = {
     "overloaded": 0.06,
     "rate_limited": 0.03,
@@ -28,20 +28,20 @@ FAULTS = {
     "timeout": 0.02,
 }
 FAULT_SECONDS = 1.0
-# Long enough for calls to be under way whatever happens.
+# Long enough that calls are always under way.
 MODEL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class FaultPace:
-    """Turns that end between two disasters, and seconds that the broker stays away."""
+    """The number of turns between two faults, and the seconds without a broker."""
 
     gap_turns: int
     outage_seconds: float
 
 
 class FaultInjector:
-    """Plays them one after another, every kind as often as the others, and mends what is to be mended later."""
+    """Injects faults one after another, every kind equally often, and schedules their repairs."""
 
     def __init__(self, ground: ChaosTestbed, pace: FaultPace, seed: int) -> None:
         self.counted: Counter[str] = Counter()
@@ -58,7 +58,7 @@ class FaultInjector:
         return self._decks > 1 or (self._decks == 1 and not self._deck)
 
     def tick(self, ended: int) -> None:
-        """Whatever is due now, after so many turns."""
+        """Inject or repair what is due after so many ended turns."""
         now = time.monotonic()
         due = [mend for at, mend in self._mending if at <= now]
         self._mending = [(at, mend) for at, mend in self._mending if at > now]
@@ -70,7 +70,7 @@ class FaultInjector:
             self._next_at = ended + round(self._pace.gap_turns * self._random.uniform(0.5, 1.5))
 
     def heal(self) -> None:
-        """Everything is as it should be from here on."""
+        """Repair everything."""
         for _, mend in self._mending:
             mend()
         self._mending.clear()
@@ -78,7 +78,7 @@ class FaultInjector:
 
     @property
     def _running_workers(self) -> list[tuple[int, WorkerProcess]]:
-        """Workers that take turns now, by their places; of those that still start nobody loses anything."""
+        """Return the workers that take turns now, by their places; a worker that still starts has nothing to lose."""
         places = self._ground.workers.items()
         return [(place, worker) for place, worker in places if worker.is_up and not worker.is_paused]
 
@@ -98,7 +98,7 @@ class FaultInjector:
         self.counted["workers killed"] += 1
 
     def _pause_worker(self) -> None:
-        """Longer than its lease, so that others take its turns over while it believes to hold them."""
+        """Suspend a worker for longer than its lease, so that others take over turns that it still believes to hold."""
         _, worker = self._random.choice(self._running_workers)
         worker.send(signal.SIGSTOP)
         worker.is_paused = True
@@ -122,7 +122,7 @@ class FaultInjector:
         self.counted["broker outages"] += 1
 
     def _crash_database(self) -> None:
-        """As `pg_ctl -m immediate restart` does: every connection breaks, and the log is replayed."""
+        """Restart the database as `pg_ctl -m immediate restart` does: connections break, and the log is replayed."""
         server = self._ground.server
         if server.child:
             server.child.send_signal(signal.SIGQUIT)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 
 def set_clock(ahead_seconds: float) -> None:
-    """From here on this process takes another time for now; the time that passes stays right."""
+    """Shift the current time of this process; elapsed time stays right."""
     true_time, true_now = time.time, timezone.now
     time.time = lambda: true_time() + ahead_seconds
     timezone.now = lambda: true_now() + timedelta(seconds=ahead_seconds)
@@ -17,5 +17,5 @@ def set_clock(ahead_seconds: float) -> None:
 
 if __name__ == "__main__":
     set_clock(float(sys.argv.pop(1)))
-    # Not imported above: what is imported takes its clock along.
+    # Imported here, because an imported module keeps the clock it was imported with.
     runpy.run_module("celery", run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""What the database says of the turns while they run and afterwards, read by its superuser, who sees every tenant."""
+"""Counts of turns during and after a run, read from the database by its superuser, who sees every tenant."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -32,8 +32,8 @@ SELECT extract(epoch FROM turn.finished_at - min(event.due_at))::float8, turn.cr
   FROM runtime_turn AS turn JOIN conversations_inboundevent AS event ON event.turn_id = turn.id
  WHERE turn.id > %s AND turn.status = 'done' GROUP BY turn.id
 """
-# What waits for its next try would wait for minutes yet. A delivery that was taken twenty seconds ago was taken by a worker that
-# is no more: nobody waits so long for an answer.
+# Retries would wait for minutes. A delivery that was taken twenty seconds ago belongs to a worker that has died:
+# no response takes that long.
 MAKE_ALL_DUE = (
     "UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running' AND run_at > statement_timestamp()",
     """
@@ -64,7 +64,7 @@ class WaitFigures:
 
 @dataclass(frozen=True, slots=True)
 class TurnCounts:
-    """How many there are; `left` counts messages without an end, `waiting` their conversations, `unsettled` calls that wait for
+    """Counts of turns; `left` counts messages without an end, `waiting` their conversations, `unsettled` calls that wait for
     a person and deliveries."""
 
     begun: int
@@ -86,18 +86,18 @@ class ResultReader:
         self._raw: psycopg.Connection[Any] | None = None
 
     def watch(self) -> None:
-        """Have the database note every move of a turn."""
+        """Have the database record every move of a turn."""
         with psycopg.connect(self._url) as raw:
             watch(raw)
 
     def look(self, customers: SimulatedCustomers) -> TurnCounts:
-        """Count, and tell the customers how many of them wait."""
+        """Count, and pass the customers the number of waiting conversations."""
         turns = self._read_counts()
         customers.waiting = turns.waiting
         return turns
 
     def turns(self, since: TurnCounts | None = None) -> TurnCounts:
-        """All of them, or what came after an earlier look: how many failed and why, how long the others took."""
+        """Count all turns, or those since an earlier count: failures by reason, and the durations of the others."""
         turns = self._read_counts()
         if since is None:
             return turns
@@ -119,20 +119,20 @@ class ResultReader:
         )
 
     def look_ahead(self, customers: SimulatedCustomers) -> TurnCounts:
-        """The same after the time has passed that turns wait for their next try."""
+        """Make every retry due, then count."""
         with psycopg.connect(self._url) as raw:
             for pull in MAKE_ALL_DUE:
                 raw.execute(pull)
         return self.look(customers)
 
     def broken(self) -> dict[str, list[str]]:
-        """Each invariant with what breaks it."""
+        """Return each invariant with the rows that break it."""
         bill = Bill.shown(self._ground.tell_model("GET", "bill"))
         with psycopg.connect(self._url) as raw:
             return counted(raw, effects=self._read_effects(), bill=bill)
 
     def elsewhere(self) -> dict[str, int]:
-        """What happened outside the house, as the house knows it; and how often its webhooks heard anything."""
+        """Return what happened in outside servers according to the product, and the number of webhook deliveries."""
         with psycopg.connect(self._url) as raw:
             known = {str(name): int(number) for name, number in raw.execute(TOOL_STEP_COUNTS)}
         return known | {"deliveries heard": len(self._read_effects().told)}
@@ -154,7 +154,7 @@ class ResultReader:
 
 
 def waits_of(seconds: list[float]) -> WaitFigures:
-    """Half and the slowest hundredth."""
+    """Return the median and the 99th percentile."""
     if len(seconds) < 2:
         return WaitFigures(*(seconds * 2 or (0.0, 0.0)))
     cut = quantiles(seconds, n=100, method="inclusive")

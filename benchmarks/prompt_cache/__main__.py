@@ -1,4 +1,4 @@
-"""A month of the product's own requests, billed under the published cache rules beside what others do and beside a bound.
+"""A month of the product's own requests, billed under the published cache rules, beside other strategies and a lower bound.
 
 `python -m benchmarks.prompt_cache` prints the tables and fails when a goal is missed; `--quick` is for continuous integration.
 """

@@ -1,4 +1,4 @@
-"""What a month of requests costs under the published rules, mark by mark, and why each prefix that was sent before was missed."""
+"""Cost of a month of requests under the published rules, mark by mark, and the causes of missed prefixes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ CacheEntries: TypeAlias = dict[bytes, CacheEntry]
 
 @dataclass(frozen=True, slots=True)
 class PlannedMarks:
-    """Marks by place in the path, and what the planner expects of them if there is one."""
+    """Marks by their place in the path, and the planner's expectation if there is one."""
 
     marks: MarksByIndex
     expected: ExpectedBill | None = None
@@ -69,7 +69,7 @@ def bill_all(
     price: TokenRates,
     witness: MissCauseRecorder | None = None,
 ) -> StrategyTotal:
-    """Every call billed in its turn; what one writes is there for others once its response begins."""
+    """Bill every call in order; its writes are readable for others once its response begins."""
     total = StrategyTotal(price)
     cached: CacheEntries = {}
     beginning: list[tuple[float, int, Mapping[bytes, CacheEntry]]] = []
@@ -104,7 +104,7 @@ def mark_path(path: Sequence[Node], marks: MarksByIndex) -> list[Prefix]:
 
 
 def bound_usd(calls: Iterable[TracedCall], nodes: Sequence[Node], price: TokenRates) -> float:
-    """What the clairvoyant pays."""
+    """Return the cost of a planner that knows the future."""
     uses: list[list[float]] = [[] for _ in nodes]
     for call in calls:
         for node in call.path:
@@ -115,7 +115,7 @@ def bound_usd(calls: Iterable[TracedCall], nodes: Sequence[Node], price: TokenRa
 
 
 def readable_tokens(calls: Sequence[TracedCall], rules: CacheRules) -> int:
-    """The most that the rules let be read: all that was sent within the hour, if it reaches the floor."""
+    """Return the most tokens that the rules let be read: everything sent within the hour, if it reaches the minimum length."""
     last: dict[int, float] = {}
     beginning: list[tuple[float, int, TracedCall]] = []
     readable = 0

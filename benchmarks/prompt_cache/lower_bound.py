@@ -1,8 +1,8 @@
-"""What no plan can beat: every prefix cached at the best moment, by somebody who knows the future.
+"""A lower bound for every plan: each prefix cached at the best moment, with knowledge of the future.
 
 Each prefix is taken for itself. A use of it is billed uncached, written for five minutes or for an hour, or read; a
 read may keep it for another hour, because an hour mark on a short block behind it does that. The number of marks, the
-look-back, the floor and the order of lifetimes are left out, so what is reached can only be dearer.
+look-back, the minimum length and the order of lifetimes are left out, so every real plan can only cost more.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,12 +33,12 @@ def shares(rates: TokenRates) -> Shares:
 
 
 def cheapest(uses: Sequence[float], price: Shares) -> float:
-    """The least that one token of a prefix can cost that is sent at these moments, in tokens that are not cached."""
+    """Return the least cost of one token of a prefix that is sent at these moments, in tokens that are not cached."""
     return sum(_cheapest_run(run, price) for run in _split_by_hour(uses))
 
 
 def _split_by_hour(uses: Sequence[float]) -> Iterable[Sequence[float]]:
-    """Pauses of an hour end everything that is cached."""
+    """Split the moments at pauses of an hour, which end everything that is cached."""
     start = 0
     for at in range(1, len(uses)):
         if uses[at] - uses[at - 1] >= HOUR:
@@ -48,7 +48,7 @@ def _split_by_hour(uses: Sequence[float]) -> Iterable[Sequence[float]]:
 
 
 def _cheapest_run(uses: Sequence[float], price: Shares) -> float:
-    """Once written, a prefix is read to the end of the run; the choice is when to write it."""
+    """Return the least cost of one run: once written, a prefix is read to its end; the choice is when to write it."""
     best = float(len(uses))
     for at in range(len(uses) - 1):
         write = price.write_5m if uses[at + 1] - uses[at] < MINUTES else price.write_1h

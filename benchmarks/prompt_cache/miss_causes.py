@@ -1,4 +1,4 @@
-"""Why a prefix that was sent before was not read: one declared cause for each call, or none that is known."""
+"""Causes of cache misses: one declared cause for each call that missed a prefix, or none that is known."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from apps.llm.cache_rules import CacheEntry, CacheRules
 from benchmarks.prompt_cache.lower_bound import HOUR
 from benchmarks.prompt_cache.request_trie import Node, TracedCall
 
-# Which versions a slot is made from; tools and contract change with a release, and the contract with the agent's rules.
+# The versions a slot is made from; tools and contract change with a release, and the contract with the agent's rules too.
 SLOT_RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "tools": ("release",),
     "contract": ("release", "rules"),
@@ -22,7 +22,7 @@ SLOT_RECORDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Cause(StrEnum):
-    """What may be the reason that something was not read."""
+    """A cause of a cache miss."""
 
     FIRST_CALL = "first call"
     PARALLEL = "parallel first call"
@@ -37,7 +37,7 @@ class Cause(StrEnum):
 
 @dataclass(slots=True)
 class MissCauseRecorder:
-    """Looks at every call of a strategy and says why it read less than was sent before."""
+    """Examines every call of a strategy and records why it read less than was sent before."""
 
     rules: CacheRules
     causes: Counter[str] = field(default_factory=Counter)
@@ -46,18 +46,18 @@ class MissCauseRecorder:
     _sent: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     def see(self, call: TracedCall, read: int, cached: Mapping[bytes, CacheEntry]) -> None:
-        """One call after the other, with what was cached when it came."""
+        """Examine one call, with the entries that were cached when it came."""
         before = self._before.get(call.talk.talk_id)
         known = self._count_known_blocks(call)
         self._record_miss(call, read, before, known, cached)
         self._before[call.talk.talk_id] = call
         for node in call.path:
-            # Only the first sending and the last one matter: parallel calls begin together.
+            # Only the first and the last sending matter: parallel calls begin together.
             first_begins = self._sent.get(node.number, (call.begins_at, 0.0))[0]
             self._sent[node.number] = (min(first_begins, call.begins_at), call.at)
 
     def _count_known_blocks(self, call: TracedCall) -> int:
-        """How many blocks of it somebody had sent before."""
+        """Return how many blocks of the call were sent before."""
         return next((at for at, node in enumerate(call.path) if node.number not in self._sent), len(call.path))
 
     def _record_miss(
@@ -81,7 +81,7 @@ class MissCauseRecorder:
         self.tokens[cause] += tokens
 
     def _prefix_change_cause(self, before: TracedCall, call: TracedCall, kept: int) -> str:
-        """The request no longer begins as the one before it: which slot an edit changed, or what the window let go."""
+        """Return the cause if the request begins differently from the one before: the edited slot, or the history window."""
         label = call.path[kept].label if kept < len(call.path) else before.path[kept].label
         if label == "messages":
             return Cause.WINDOW if call.window_start != before.window_start else Cause.UNEXPLAINED
@@ -92,7 +92,7 @@ class MissCauseRecorder:
         return f"{Cause.EDITED}: {label}" if edited else Cause.UNEXPLAINED
 
     def _lost_entry_cause(self, call: TracedCall, lost: Sequence[Node], cached: Mapping[bytes, CacheEntry]) -> str:
-        """Somebody had sent it, and yet it was not read."""
+        """Return the cause if the prefix was sent before and yet not read."""
         if lost[-1].prefix.tokens < self.rules.minimum_prefix_tokens:
             return Cause.FLOOR
         first_begins, last_at = self._sent[lost[0].number]

@@ -1,7 +1,7 @@
-"""A month of conversations as the product would send them: real renderer, invented people.
+"""A month of conversations as the product would send them: the real renderer, invented people.
 
-First it is drawn who writes when, what each answer takes and when an operator or an agent edits something; then every
-request is rendered from the values that stood at that moment and kept as a path in a trie of prefixes.
+First the times of messages, answers and edits are drawn; then every
+request is rendered from the values at that moment and stored as a path in a trie of prefixes.
 """
 
 import math
@@ -17,15 +17,15 @@ from apps.prompt.prompt_input import SlotOrder
 
 START: Final = datetime(2026, 10, 1, tzinfo=UTC)
 DAY: Final = 86_400.0
-# The share of a day's conversations that begin in each hour of it.
+# The share of a day's conversations that begin in each hour.
 HOURS: Final = (1, 1, 1, 1, 1, 2, 4, 8, 14, 18, 18, 16, 14, 16, 17, 16, 14, 12, 9, 7, 5, 4, 3, 2)
-# Answers without a tool, with one round of tools, with two, with three.
+# The shares of answers with no, one, two and three rounds of tools.
 ROUNDS: Final = (45, 35, 15, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the month is drawn from."""
+    """The parameters from which the month is drawn."""
 
     seed: int = 7
     days: int = 30
@@ -35,7 +35,7 @@ class Setting:
     turns_mean: float = 8.0
     think_median_seconds: float = 75.0
     think_sigma: float = 1.3
-    # This share of pauses lasts between an hour and three days, whatever the median.
+    # The share of pauses that last between an hour and three days, whatever the median.
     long_pauses: float = 0.02
     skills: tuple[int, int] = (3, 60)
     tools: int = 14
@@ -47,7 +47,7 @@ class Setting:
 
 
 class Round(NamedTuple):
-    """One answer of the model that calls tools, and how long it and they take."""
+    """One model answer that calls tools, and the duration of both."""
 
     model_seconds: float
     tool_seconds: float
@@ -56,7 +56,7 @@ class Round(NamedTuple):
 
 
 class SimulatedTurn(NamedTuple):
-    """A customer's message and what answering it takes."""
+    """A customer's message and the time to answer it."""
 
     at: float
     message_characters: int
@@ -81,7 +81,7 @@ class SimulatedTalk:
 
 @dataclass(slots=True)
 class EditHistory:
-    """When each record was changed; its version is how often it was by then."""
+    """The moments at which each record was changed; its version is the number of changes until then."""
 
     at: dict[tuple[str, int], list[float]] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ class EditHistory:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Who writes to whom and when, and what is edited meanwhile."""
+    """The conversations of a month, and the edits during it."""
 
     setting: Setting
     talks: tuple[SimulatedTalk, ...]
@@ -102,7 +102,7 @@ class Month:
 
 
 def draw(setting: Setting) -> Month:
-    """The same setting gives the same month; the slot order has no part in it."""
+    """Draw the month. The same setting gives the same month, whatever the slot order."""
     rng = Random(f"{setting.seed}")
     edits = EditHistory()
     for agent_id in range(setting.agents):
@@ -121,7 +121,7 @@ def draw(setting: Setting) -> Month:
 
 
 def _edit_agent(rng: Random, edits: EditHistory, agent_id: int, days: int) -> None:
-    """Memory changes every three days or so, the persona every ten, a skill is approved every ten, rules every thirty."""
+    """Draw the edits: memory about every three days, the persona every ten, a new skill every ten, rules every thirty."""
     for record_type, every_days in (("memory", 3.0), ("persona", 10.0), ("skills", 10.0), ("rules", 30.0)):
         at = rng.expovariate(1 / every_days)
         while at < days:
@@ -140,7 +140,7 @@ def _draw_starts(rng: Random, setting: Setting) -> list[float]:
 
 
 def _draw_agent(rng: Random, setting: Setting) -> int:
-    """A few agents have most of the customers."""
+    """Draw an agent; a few agents have most of the customers."""
     return min(int(rng.paretovariate(0.7)) - 1, 10**6) % setting.agents
 
 

@@ -27,7 +27,7 @@ OTHER_MODELS: Final = ("claude-opus-5-5", "claude-fable-5-1", "claude-opus-4-7",
 THINK_SECONDS: Final = (20.0, 75.0, 300.0, 1200.0)
 SKILLS: Final = (0, 20, 60, 200)
 FLOORS: Final = (512, 1024, 2048, 4096)
-# Few enough that the floors matter.
+# Few enough that the minimum lengths matter.
 GRID_TOOLS: Final = 4
 PLAN: Final = "the product's plan"
 
@@ -46,7 +46,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class StrategyRow:
-    """One strategy's month; `of_reads` is the share of what the rules let be read."""
+    """One strategy's month; `of_reads` is its share of the tokens that the rules let be read."""
 
     name: str
     total: StrategyTotal
@@ -56,7 +56,7 @@ class StrategyRow:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A figure that has to be reached."""
+    """A figure that has to reach a limit."""
 
     sentence: str
     reached: float
@@ -73,7 +73,7 @@ class Goal:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print everything; 1 if a goal is missed."""
+    """Print everything; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three days and a corner of the grid")
     quick = parser.parse_args(arguments).quick
@@ -112,7 +112,7 @@ def render_trace(setting: Setting) -> Trace:
 def compare_strategies(
     trace: Trace, price: Price, rules: CacheRules, witness: MissCauseRecorder
 ) -> Iterator[StrategyRow]:
-    """Every strategy over the same requests; the witness watches the plan."""
+    """Bill every strategy over the same requests; the witness records the misses of the plan."""
     bound, readable = bound_usd(trace.calls, trace.nodes, price.rates), readable_tokens(trace.calls, rules)
     strategies: dict[str, Callable[[], Strategy]] = {
         "no caching": lambda: no_marks,
@@ -175,7 +175,7 @@ def _print_models(trace: Trace) -> None:
 
 
 def _print_grid(days: int, thinks: Sequence[float], skills: Sequence[int]) -> None:
-    """Cost as a multiple of the bound: pauses down, floors across, one block for each number of skills."""
+    """Print cost as a multiple of the bound: pauses down, minimum lengths across, one block for each number of skills."""
     price = _price(MODEL)
     cells: dict[str, float] = {}
     print(f"\nSensitivity, contract_first, {GRID_TOOLS} tools, {days} days: cost / bound (cost / automatic)")

@@ -40,7 +40,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
-    """One request; what it writes can be read once its response begins. `versions` are those of the frozen slots."""
+    """One request; its writes are readable once its response begins. `versions` are those of the frozen slots."""
 
     at: float
     begins_at: float
@@ -52,7 +52,7 @@ class TracedCall:
 
 @dataclass(frozen=True, slots=True)
 class RequestPiece:
-    """A block that is ready to be hashed, with its place in the request."""
+    """A block ready to be hashed, with its place in the request."""
 
     block: CacheBlock
     content_digest: bytes
@@ -65,7 +65,7 @@ Message: TypeAlias = Mapping[str, Any]
 
 @dataclass(slots=True)
 class TracedSession:
-    """What is frozen: tools and slots, and the versions they were made from."""
+    """The frozen part of a session: tools and slots, and the versions they were made from."""
 
     versions: Versions
     pieces: tuple[RequestPiece, ...]
@@ -91,7 +91,7 @@ class Renderer:
         return sorted(calls, key=lambda call: (call.at, call.talk.talk_id))
 
     def requests(self, talk: SimulatedTalk) -> Iterator[tuple[float, ModelRequest]]:
-        """The same requests as the backend takes them, without marks."""
+        """Yield the same requests as the backend takes them, without marks."""
         for at, _, session, window, _ in self._sent_requests(talk):
             yield (
                 at,
@@ -212,7 +212,7 @@ def _piece(place: str, wire: JsonObject, label: str, reach: PrefixScope) -> Requ
 
 
 def _history_entry(message: Message) -> tuple[Message, tuple[RequestPiece, ...]]:
-    """A message with its blocks hashed, once and for all requests that replay it."""
+    """Return a message with its blocks hashed, once for all requests that replay it."""
     place = message_place(message["role"], {})
     blocks = content_blocks(dict(message))
     return message, tuple(_piece(place, block, "messages", PrefixScope.CONVERSATION) for block in blocks)

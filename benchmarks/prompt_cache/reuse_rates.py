@@ -1,4 +1,4 @@
-"""How often what was sent is sent again, counted from what has happened so far."""
+"""Rates of reuse: how often a prefix is sent again, counted from the calls so far."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ DAY: Final = 86_400.0
 
 @dataclass(slots=True)
 class Gaps:
-    """Pauses between uses: how many were short, how many under an hour, how many longer. It begins with a guess."""
+    """Pauses between uses: counts of short ones, those under an hour, and longer ones. The counts begin with a guess."""
 
     soon: float
     later: float
@@ -35,7 +35,7 @@ class Gaps:
 
 @dataclass(slots=True)
 class Arrivals:
-    """How many conversations begin in an hour: an agent's by the day, and what everybody's hours are like."""
+    """Conversations that begin in an hour: by agent from its days, with the hourly profile of all agents."""
 
     by_hour: list[float] = field(default_factory=lambda: [4.0] * 24)
     by_agent: dict[int, float] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Arrivals:
         return reuse_at_rate(self.everybody / (at / DAY + 0.5) * self._share(at))
 
     def _share(self, at: float) -> float:
-        """The share of a day's conversations that begin in the hour to come."""
+        """Return the share of a day's conversations that begin in the coming hour."""
         passed = at % HOUR / HOUR
         hour = _hour(at)
         to_come = (1 - passed) * self.by_hour[hour] + passed * self.by_hour[(hour + 1) % 24]
@@ -66,7 +66,7 @@ def _hour(at: float) -> int:
 
 @dataclass(slots=True)
 class ObservedReuse:
-    """The pauses within conversations, and how often new ones begin."""
+    """The pauses within conversations, and the rate of new ones."""
 
     pauses: Gaps = field(default_factory=lambda: Gaps(16, 2, 2))
     arrivals: Arrivals = field(default_factory=Arrivals)
@@ -74,7 +74,7 @@ class ObservedReuse:
     latest: dict[int, float] = field(default_factory=dict)
 
     def expectation(self, call: TracedCall) -> ReuseExpectation:
-        """What may be expected after this call, from all that came before it."""
+        """Return the expected reuse after this call, from all calls before it."""
         self._observe_call(call)
         agent_id = call.talk.agent_id
         return ReuseExpectation(

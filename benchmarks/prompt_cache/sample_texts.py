@@ -33,12 +33,12 @@ SENTENCE_CHARACTERS = 57
 
 
 def prose(rng: Random, characters: int) -> str:
-    """Sentences of eight words, of about so many characters."""
+    """Return sentences of eight words, with about so many characters."""
     return " ".join(rng.choices(SENTENCES, k=-(-characters // SENTENCE_CHARACTERS)))
 
 
 def text_of(*key: object, characters: int) -> str:
-    """The same key gives the same text, in any run."""
+    """Return a text; the same key gives the same text in any run."""
     return prose(Random("/".join(map(str, key))), characters)
 
 

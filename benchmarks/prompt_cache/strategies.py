@@ -1,4 +1,4 @@
-"""Where others put their marks, and where the product does."""
+"""Cache strategies of others, and of the product."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -27,17 +27,17 @@ def no_marks(call: TracedCall, cached: CacheEntries) -> PlannedMarks:  # noqa: A
 
 
 def one_mark(call: TracedCall, cached: CacheEntries) -> PlannedMarks:  # noqa: ARG001
-    """Five minutes, behind the system prompt."""
+    """Set one mark for five minutes, behind the system prompt."""
     return PlannedMarks({_last_index(call, PrefixScope.CUSTOMER): "5m"})
 
 
 def automatic(call: TracedCall, cached: CacheEntries) -> PlannedMarks:  # noqa: ARG001
-    """Five minutes, on whatever comes last."""
+    """Set one mark for five minutes, on the last block."""
     return PlannedMarks({len(call.path) - 1: "5m"})
 
 
 def fixed(call: TracedCall, cached: CacheEntries) -> PlannedMarks:  # noqa: ARG001
-    """The four marks without a plan: A, B and the last user block for an hour, the tail for five minutes."""
+    """Set the four marks without a plan: A, B and the last user block for an hour, the tail for five minutes."""
     asked = max(
         at for at, node in enumerate(call.path) if node.kind == "text" and node.reach is PrefixScope.CONVERSATION
     )
@@ -55,7 +55,7 @@ def _last_index(call: TracedCall, reach: PrefixScope) -> int:
 
 
 class ProductPlanner:
-    """The product's own plan, which knows what it wrote before and how often it was needed again."""
+    """The product's own planner, which knows its former writes and how often they were read again."""
 
     def __init__(self, rules: CacheRules, price: TokenRates) -> None:
         self._rules = rules
@@ -82,7 +82,7 @@ def _cached_lifetime(cached: CacheEntries, digest: bytes, now: float) -> Lifetim
 
 
 class RunningTenantPlanner:
-    """The same plan with what a running system knows: one tenant's calls of the last hour, and a fixed guess of the next one."""
+    """The same planner with a running system's knowledge: one tenant's calls of the last hour, and a fixed guess of the next."""
 
     def __init__(self, rules: CacheRules, price: TokenRates) -> None:
         self._rules = rules
@@ -103,7 +103,7 @@ class RunningTenantPlanner:
         return PlannedMarks({at: mark for at, mark in enumerate(plan.marks) if mark})
 
     def _others(self, kind: str, number: int, call: TracedCall) -> int:
-        """Conversations that were active in the last hour."""
+        """Return the number of other conversations that were active in the last hour."""
         seen = self._seen.setdefault((kind, number), {})
         seen[call.talk.talk_id] = call.at
         return sum(call.at - at < HOUR for at in seen.values()) - 1

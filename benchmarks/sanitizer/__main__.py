@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001 - the texts are in many scripts.
-"""What the sanitizer and the scanner find, what they find wrongly, how fast they are and how their time grows.
+"""Sanitizer and scanner: detections, false alarms, speed, and growth of their time.
 
-`python -m benchmarks.sanitizer` prints tables and fails where a promise is broken: false alarms, growth, or time per
+`python -m benchmarks.sanitizer` prints tables and fails if a promise is broken: false alarms, growth, or time per
 text. `--quick` measures fewer rounds; `--data DIR` reads the development data from elsewhere.
 """
 
@@ -25,7 +25,7 @@ from benchmarks.sanitizer.hostile_texts import FLOODS
 
 SMALL, LARGE = 4_096, 65_536
 GROWTH, MILLISECONDS = 1.3, 50.0
-# The same characters that the sanitizer removes, in the one pass that a plain filter would make.
+# The characters that the sanitizer removes, in the single pass of a plain filter.
 SANITIZER_CLASS: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3"
@@ -49,7 +49,7 @@ TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class LabelledTexts:
-    """Texts that are all attacks or all ordinary; `allowed` is the share of false alarms that keeps the promise."""
+    """Texts that are all attacks or all ordinary; `allowed` is the permitted share of false alarms."""
 
     name: str
     texts: tuple[str, ...]
@@ -61,7 +61,7 @@ class LabelledTexts:
 
 
 def development(data: Path) -> Iterator[LabelledTexts]:
-    """The sets that lie in the folder, and the ordinary talk that lies beside it."""
+    """Yield the data sets in the folder, and the ordinary conversations beside them."""
     rows = _rows(data / "deepset_train.jsonl")
     yield LabelledTexts("deepset, attacks", tuple(row["text"] for row in rows if row["attack"]))
     for family, texts in json.loads((data / "bipia_text_attack_train.json").read_text("utf-8")).items():
@@ -116,7 +116,7 @@ def report_recall(data: Path, console: Console) -> list[str]:
 
 
 def seconds(work: Callable[[str], object], text: str, rounds: int) -> float:
-    """The processor time of one call at best; the wall clock would also count what else the machine does."""
+    """Return the best processor time of one call; the wall clock would also count other load of the machine."""
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()
@@ -145,7 +145,7 @@ def speeds(console: Console, rounds: int) -> None:
 
 
 def report_growth(console: Console, rounds: int) -> list[str]:
-    """How the time grows from 4 kB to 64 kB, against sixteen times as long; the sanitizer's is a promise."""
+    """Print the growth of the time from 4 kB to 64 kB, beside a factor of sixteen; for the sanitizer it is a promise."""
     broken = []
     for name, work in (("sanitize", sanitize_all), ("scan", scan)):
         table = Table(
@@ -167,7 +167,7 @@ def report_growth(console: Console, rounds: int) -> list[str]:
 
 
 def _measure_growth(work: Callable[[str], object], make: Callable[[int], str], rounds: int) -> tuple[float, float]:
-    """Milliseconds for the large text, and how many times more than in proportion; a steep one is measured again."""
+    """Return the milliseconds for the large text, and the growth beyond proportion; steep growth is measured again."""
     small, large = make(SMALL), make(LARGE)
     work(small)
     spent, growth = float("inf"), float("inf")

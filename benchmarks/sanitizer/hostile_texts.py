@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - the texts are in many scripts.
-"""Thirty-odd kinds of hostile text, each in any length: what a pattern that backtracks or a step too many would show on."""
+"""About thirty kinds of hostile text of any length, on which a backtracking pattern or a superfluous step would show."""
 
 import base64
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""What a durable turn costs: two model calls and a tool that reads, beside the same turn in plain SQL, and beside the goals.
+"""Cost of a durable turn: two model calls and a tool that reads, beside the same turn in plain SQL, and beside the goals.
 
-`raw psycopg` is the shortest turn that keeps the promise; `its statements` are the product's own, without the product around them.
-`python -m benchmarks.turn` starts a PostgreSQL and a stand-in model of its own and prints a table. It fails where a turn broke
-a promise, and with `--strict` also where a goal is missed; `--quick` takes fewer turns, `--list` shows the product's statements.
+`raw psycopg` is the shortest turn that keeps the promise; `its statements` are the product's own, without its Python code.
+`python -m benchmarks.turn` starts a PostgreSQL and a stand-in model of its own and prints a table. It fails if a turn broke
+a promise, and with `--strict` also if a goal is missed; `--quick` takes fewer turns, `--list` shows the product's statements.
 """
 
 import argparse
@@ -22,7 +22,7 @@ STATEMENTS, TRANSACTIONS, WAL_BYTES, GROWTH, RATIO = 8, 2, 8 * 1024, 1.2, 2.0
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One figure of both sides. A goal is the most that the product's, or the multiple, may be; some rows only inform."""
+    """One figure of both sides. A goal is a limit for the product's figure or for the multiple; some rows only inform."""
 
     name: str
     raw: float
@@ -79,7 +79,7 @@ def rows_of(measured: OverheadFigures) -> list[FigureRow]:
 def _timed_row(
     name: str, each: Sequence[float], ratio: float | None = None, walled_ratio: float | None = None
 ) -> FigureRow:
-    """Where the rounds were divided one by one, their median is the multiple, and there is a goal for it."""
+    """Return a row of times. If the rounds were divided one by one, their median is the multiple, and the goal applies to it."""
     raw, walled, product = each
     goal = None if ratio is None else RATIO
     return FigureRow(

@@ -1,4 +1,4 @@
-"""What the turns of a benchmark stand on: a server, the stand-in model, a clock around its calls, and the server's own books."""
+"""Set-up of the turn benchmarks: a server, the stand-in model, a clock around its calls, and the server's log."""
 
 import json
 import re
@@ -24,43 +24,43 @@ from apps.llm.model_backend import ModelBackend, ModelReply, ModelRequest
 from tests.support.temp_folders import own_folder
 
 READY_SECONDS = 30
-# What stands in quotes may hold semicolons; it is taken out before statements are told apart.
+# Quoted text may contain semicolons; it is removed before the text is split into statements.
 QUOTED_TEXT = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$", re.DOTALL)
 LOGGED_STATEMENT = re.compile(r"^(\d+)\|LOG:  (?:statement|execute [^:]*): ")
 LOG_ENTRY = re.compile(r"^\d+\|")
-# Savepoints are statements; these open and end transactions, and a goal of their own counts them.
+# Savepoints count as statements; these words open and end transactions, which have a goal of their own.
 TRANSACTION_WORDS = ("BEGIN", "COMMIT", "ROLLBACK")
 
 
 class TurnRunner(Protocol):
-    """Something that answers customers: a message comes in, and somebody takes the turn."""
+    """One implementation of a turn: it receives a message and takes the turn."""
 
     name: str
 
     def receive(self, thread: int, number: int) -> None:
-        """A customer's message waits."""
+        """Store a customer's message."""
 
     def take(self, thread: int, backend: ModelBackend) -> None:
-        """Answer it."""
+        """Take the turn and answer it."""
 
     def replies(self, thread: int) -> list[str]:
-        """What this customer was answered, oldest first."""
+        """Return this customer's answers, oldest first."""
 
     @property
     def read_skill(self) -> Mapping[str, object]:
-        """The arguments with which the model reads a skill here."""
+        """Return the arguments with which the model reads a skill here."""
 
     @property
     def counted(self) -> int:
-        """How many statements went to the database so far."""
+        """Return the number of statements sent to the database so far."""
 
     @property
     def process_id(self) -> int:
-        """Of the database's process that serves this house."""
+        """Return the id of the database process that serves this side."""
 
 
 class TimedBackend:
-    """A model whose time is kept, so that it can be taken off a turn's."""
+    """A backend that measures the model's time, to subtract it from a turn's."""
 
     def __init__(self, backend: ModelBackend) -> None:
         self._backend = backend
@@ -78,18 +78,18 @@ class TimedBackend:
 
 @dataclass(frozen=True, slots=True)
 class LoggedStatements:
-    """What one client sent according to the server's log."""
+    """The statements of one client according to the server's log."""
 
     statements: tuple[str, ...]
 
     @property
     def transactions(self) -> int:
-        """Those that somebody opened by a word of its own."""
+        """The number of transactions that were opened by an explicit statement."""
         return sum(_first_word(statement) == "BEGIN" for statement in self.statements)
 
     @property
     def work(self) -> int:
-        """Statements besides those that open and end transactions."""
+        """The number of statements without those that open and end transactions."""
         return sum(not is_transaction_word(statement) for statement in self.statements)
 
 
@@ -102,22 +102,22 @@ class TurnTestbed:
     watcher: psycopg.Connection = field(repr=False)
 
     def wal_position(self) -> int:
-        """How many bytes the server has written to its log of changes so far."""
+        """Return the bytes that the server has written to its write-ahead log so far."""
         row = self.watcher.execute("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").fetchone()
         return int(row[0]) if row else 0
 
     def checkpoint(self) -> None:
-        """From here on the first change of each page is written whole, where whole pages are written."""
+        """Make a checkpoint; after it, the first change of each page is logged with the whole page if that is enabled."""
         self.watcher.execute("CHECKPOINT")
 
     def take_statistics(self, *databases: str) -> None:
-        """What the server's own upkeep does by itself: statements are planned for tables as they are by now."""
+        """Run the server's own upkeep now, so that statements are planned for tables of their present size."""
         for database in databases:
             with psycopg.connect(self.server.url_for("postgres", database=database), autocommit=True) as owner:
                 owner.execute("ANALYZE")
 
     def configure(self, **values: str) -> None:
-        """Change settings of the server; connections made from now on know them."""
+        """Change settings of the server; connections opened from now on have them."""
         for name, value in values.items():
             self.watcher.execute(sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value)))
         self.watcher.execute("SELECT pg_reload_conf()")
@@ -131,13 +131,13 @@ class TurnTestbed:
         return str(row[0]) if row else ""
 
     def play(self, *steps: Mapping[str, object]) -> None:
-        """What the model does next, and nothing of what was left to do."""
+        """Set the model's next steps, and drop those that were left."""
         body = json.dumps(steps).encode()
         address = HttpRequest(f"{self.standin_url}/standin/script", data=body, method="POST")  # noqa: S310  # loopback
         urlopen(address).close()  # noqa: S310  # loopback
 
     def read_log(self, process_id: int, start: int, end: int) -> LoggedStatements:
-        """What the client of this process sent while the log grew from `start` bytes to `end`."""
+        """Return the statements of this process's client while the log grew from `start` to `end` bytes."""
         text = self.server.log.read_bytes()[start:end].decode(errors="replace")
         return LoggedStatements(tuple(logged_statements(text.splitlines(), process_id)))
 
@@ -147,7 +147,7 @@ class TurnTestbed:
 
 
 def logged_statements(lines: Sequence[str], process_id: int) -> Iterator[str]:
-    """The statements of one client among the lines of a server's log that begin with process ids."""
+    """Yield the statements of one client among the lines of a server's log, which begin with process ids."""
     entry: list[str] = []
     for line in [*lines, "0|"]:
         if not LOG_ENTRY.match(line):
@@ -160,7 +160,7 @@ def logged_statements(lines: Sequence[str], process_id: int) -> Iterator[str]:
 
 
 def statements_in(text: str) -> list[str]:
-    """The statements of one message to the server, with their names and without their words."""
+    """Return the statements of one message to the server, with their names and without their values."""
     return [piece.strip() for piece in QUOTED_TEXT.sub(_mask_literal, text).split(";") if piece.strip()]
 
 
@@ -179,7 +179,7 @@ def _first_word(statement: str) -> str:
 
 @contextmanager
 def ground() -> Iterator[TurnTestbed]:
-    """Everything started, and gone afterwards."""
+    """Start everything, and remove it afterwards."""
     home = own_folder()
     server = Postgres(home)
     server.start()
@@ -189,7 +189,7 @@ def ground() -> Iterator[TurnTestbed]:
             psycopg.connect(server.url, autocommit=True) as watcher,
         ):
             stands = TurnTestbed(server, standin_url, watcher)
-            # Settings of the server's own upkeep, which would write and log between two readings.
+            # Upkeep of the server would write and log between two readings.
             stands.configure(autovacuum="off", log_line_prefix="%p|", checkpoint_timeout="1h", max_wal_size="4GB")
             yield stands
     finally:
@@ -199,7 +199,7 @@ def ground() -> Iterator[TurnTestbed]:
 
 @contextmanager
 def standin_process(home: Path) -> Iterator[str]:
-    """The stand-in model in a process of its own, and its address."""
+    """Run the stand-in model in a process of its own; yield its address."""
     port_file = home / "port"
     command = (sys.executable, "-m", "apps.standin", "--port-file", port_file)
     with (home / "standin.log").open("wb") as log:

@@ -1,4 +1,4 @@
-"""One turn taken under a clock, and what several of them say together."""
+"""The measurement of one turn, and figures of several."""
 
 import time
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ class TurnCost:
 
     @property
     def overhead(self) -> float:
-        """Seconds besides the model's, the SDK's part in them included."""
+        """Seconds without the model's time, but with the SDK's."""
         return self.seconds - self.model_seconds
 
 
 class TurnContractBroken(Exception):
-    """A turn did not do what every turn does; its figures mean nothing."""
+    """A turn did not do what every turn does, so its figures mean nothing."""
 
 
 def expected_answer(thread: int, number: int) -> str:
@@ -39,7 +39,7 @@ def expected_answer(thread: int, number: int) -> str:
 
 
 def measure_turn(place: TurnTestbed, runner: TurnRunner, backend: ModelBackend, thread: int, number: int) -> TurnCost:
-    """A message, the model's two answers, and the turn between them."""
+    """Send a message, let the model answer twice, and measure the turn."""
     tool = {"tool": {"name": "get_skill", "arguments": dict(runner.read_skill)}}
     place.play(tool, {"reply": {"text": expected_answer(thread, number)}})
     runner.receive(thread, number)
@@ -57,7 +57,7 @@ def measure_turn(place: TurnTestbed, runner: TurnRunner, backend: ModelBackend, 
 
 
 def find_unanswered(runner: TurnRunner, thread: int, turns: int) -> list[str]:
-    """Each message has its own answer, once and in its order."""
+    """Return flaws unless each message has its own answer, once and in order."""
     expected = [expected_answer(thread, number) for number in range(1, turns + 1)]
     replies = runner.replies(thread)
     if replies == expected:
@@ -66,5 +66,5 @@ def find_unanswered(runner: TurnRunner, thread: int, turns: int) -> list[str]:
 
 
 def overhead_ms(turns: Sequence[TurnCost]) -> float:
-    """The median milliseconds besides the model's."""
+    """Return the median milliseconds without the model's time."""
     return 1000 * median(turn.overhead for turn in turns)

@@ -1,4 +1,4 @@
-"""What a durable turn costs besides its model, turn by turn beside the same turn in plain SQL."""
+"""Overhead of a durable turn beside its model, turn by turn beside the same turn in plain SQL."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ SAMPLED, LOGGED, LONG, NEW, WALLED, FENCED = range(1_000, 7_000, 1_000)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many rounds of how many turns, how long the long conversation is, and over how many turns WAL is summed."""
+    """The number of rounds and turns, the length of the long conversation, and the turns over which WAL is summed."""
 
     rounds: int
     turns: int
@@ -40,7 +40,7 @@ WHOLE, QUICK = Size(5, 20, 100, 200), Size(2, 6, 30, 10)
 
 @dataclass
 class RunnerFigures:
-    """One house's figures. The first turn of a conversation opens its session and is left out, but where statements are counted."""
+    """One side's figures. The first turn of a conversation, which opens its session, counts only in the statement figures."""
 
     house: TurnRunner
     rounds: list[list[TurnCost]] = field(default_factory=list)
@@ -89,7 +89,7 @@ class RunnerFigures:
 
     @property
     def growth(self) -> float:
-        """How much longer the last turns of a long conversation take than those of a new one beside it."""
+        """The time of the last turns of a long conversation as a multiple of those of a new one beside it."""
         return overhead_ms(self.late) / overhead_ms(self.early)
 
     @property
@@ -99,7 +99,7 @@ class RunnerFigures:
 
 @dataclass(frozen=True, slots=True)
 class OverheadFigures:
-    """The houses, and what must not be so. `walled` sends the product's statements; only its time is measured."""
+    """The figures of all sides, and the flaws. `walled` sends the product's statements; only its time is measured."""
 
     raw: RunnerFigures
     walled: RunnerFigures
@@ -108,22 +108,22 @@ class OverheadFigures:
 
     @property
     def ratio(self) -> float:
-        """The median over the rounds of what the product's turn takes, as a multiple of the plain one's."""
+        """The product's turn as a multiple of the plain one's: the median over the rounds."""
         return _ratio(self.product.rounds, self.raw.rounds)
 
     @property
     def walled_ratio(self) -> float:
-        """As a multiple of the same statements without the product around them."""
+        """The product's turn as a multiple of the same statements without its Python code."""
         return _ratio(self.product.rounds, self.walled.rounds)
 
     @property
     def synced_ratio(self) -> float:
-        """The first where each commit waits for the disk, which all wait for."""
+        """`ratio` if each commit waits for the disk."""
         return _ratio(self.product.synced, self.raw.synced)
 
     @property
     def synced_walled_ratio(self) -> float:
-        """The second where each commit waits for the disk."""
+        """`walled_ratio` if each commit waits for the disk."""
         return _ratio(self.product.synced, self.walled.synced)
 
 
@@ -132,7 +132,7 @@ def _ratio(product: Sequence[Sequence[TurnCost]], raw: Sequence[Sequence[TurnCos
 
 
 def measure(size: Size) -> OverheadFigures:
-    """Everything on one server, the houses taking turns, so that the machine's moods meet all of them."""
+    """Measure all sides in turn on one server, so that other load of the machine meets all of them."""
     with ground() as place:
         make_database(place)
         make_tables(place)
@@ -157,7 +157,7 @@ def measure(size: Size) -> OverheadFigures:
 
 
 def sample_request(place: TurnTestbed, product: ProductTurnRunner, backend: ModelBackend) -> ModelRequest:
-    """What the product sends; the raw loop sends the same system, tools and first words."""
+    """Return a request of the product; the raw loop sends the same system, tools and first words."""
     tool = {"tool": {"name": "get_skill", "arguments": dict(product.read_skill)}}
     place.play(tool, {"reply": {"text": expected_answer(SAMPLED, 1)}})
     product.receive(SAMPLED, 1)
@@ -169,7 +169,7 @@ def sample_request(place: TurnTestbed, product: ProductTurnRunner, backend: Mode
 
 
 def _make_replay_runner(place: TurnTestbed, backend: ModelBackend) -> ReplayTurnRunner:
-    """With the statements of a turn of a running session, which the turn before had planned."""
+    """Return a runner with the statements of a turn of a running session, which the turn before had planned."""
     product = ProductTurnRunner()
     sample = sample_request(place, product, backend)
     measure_turn(place, product, backend, SAMPLED, 2)
@@ -179,7 +179,7 @@ def _make_replay_runner(place: TurnTestbed, backend: ModelBackend) -> ReplayTurn
 
 
 def _count_statements(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend) -> list[str]:
-    """Statements as the client counts them, beside those that the server says it was sent."""
+    """Count the statements at the client; return flaws if the server's log has another number."""
     place.configure(log_statement="all")
     for side in sides:
         for number in range(1, 2 + COUNTED_TURNS):
@@ -195,7 +195,7 @@ def _count_statements(place: TurnTestbed, sides: Sequence[RunnerFigures], backen
 
 
 def _run_interleaved(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, size: Size) -> None:
-    """Rounds of new conversations, first with commits that wait for the disk, then without, as everything after them."""
+    """Run rounds of new conversations, first with commits that wait for the disk, then without, as in all later steps."""
     for thread in range(-size.rounds, 0):
         for side, turns in zip(sides, _round(place, sides, backend, thread, size.turns), strict=True):
             side.synced.append(turns)
@@ -208,7 +208,7 @@ def _run_interleaved(place: TurnTestbed, sides: Sequence[RunnerFigures], backend
 def _round(
     place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, thread: int, turns: int
 ) -> tuple[list[TurnCost], ...]:
-    """A conversation with each. Who begins changes, so that none always finds the same one's leavings."""
+    """Run a conversation on each side. The first side changes, so that each meets the others' after-effects equally."""
     place.take_statistics(DATABASE, PREFIX)
     taken: tuple[list[TurnCost], ...] = tuple([] for _ in sides)
     for number in range(1, turns + 1):
@@ -221,7 +221,7 @@ def _round(
 def _run_long_conversation(
     place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, long: int
 ) -> None:
-    """A conversation grows long; its last turns and those of a new one after its first are then taken by turns."""
+    """Run a long conversation; then take its last turns and those of a new one in alternation."""
     for side in sides:
         for number in range(1, long - EDGE_TURNS + 1):
             measure_turn(place, side.house, backend, LONG, number)
@@ -234,7 +234,7 @@ def _run_long_conversation(
 
 
 def _measure_wal(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, turns: int) -> None:
-    """Bytes of WAL of the rows alone, and with the whole pages that the first change after a checkpoint writes."""
+    """Measure the bytes of WAL of the rows alone, and with the whole pages of the first change after a checkpoint."""
     place.configure(full_page_writes="off")
     for side in sides:
         side.rows += [measure_turn(place, side.house, backend, WALLED, number) for number in range(1, turns + 1)][1:]
@@ -246,7 +246,7 @@ def _measure_wal(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: Mo
 
 
 def _check_fence(raw: RawTurnRunner) -> list[str]:
-    """The floor is one only while it keeps the promise too: who lost the turn writes nothing."""
+    """Check that the lower bound keeps the promise too: a worker that lost the turn writes nothing."""
     raw.receive(FENCED, 1)
     held = raw.claim(FENCED)
     if held is None or raw.claim(FENCED) is not None:

@@ -1,4 +1,4 @@
-"""The product's side of the benchmark: a tenant with an agent that has something to say, and its own way to take a turn."""
+"""The product's side of the benchmark: a tenant with an agent whose prompt has every slot, and its own way to take a turn."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-# A hundred turns of one conversation within minutes are no loop here.
+# A hundred turns of one conversation within minutes are not a loop here.
 os.environ["LOOP_TURNS"] = "0"
 django.setup()
 
@@ -44,7 +44,7 @@ CUSTOMER = "http:abc123"
 
 
 def make_database(place: TurnTestbed) -> None:
-    """The product's tables, roles and walls, as an installation has them."""
+    """Make a database with the product's tables, roles and row security, as an installation has them."""
     run_as_superuser(place.server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(PREFIX)))
     point_to(place.server, PREFIX)
     settings.DATABASE_OWNER_URL = place.server.url_for("postgres", database=PREFIX)
@@ -84,7 +84,7 @@ class ProductTurnRunner:
         self._conversations[thread] = event.conversation_id
 
     def conversation(self, thread: int) -> int:
-        """Which one this customer's is."""
+        """Return the id of this customer's conversation."""
         return self._conversations[thread]
 
     def take(self, thread: int, backend: ModelBackend) -> None:
@@ -99,7 +99,7 @@ class ProductTurnRunner:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count each statement, two of one message twice."""
+        """Count each statement, also if two are in one message."""
         with connection.execute_wrapper(self._count):
             yield
 
@@ -113,7 +113,7 @@ class ProductTurnRunner:
 
 
 def _make_agent() -> tuple[World, Skill]:
-    """With a prompt in which every slot has something."""
+    """Make an agent whose prompt has something in every slot."""
     world = raise_message_limits(make_world())
     make_persona(world)
     make_identity_card(world)

@@ -1,7 +1,7 @@
-"""The floor under a durable turn: the same design in four statements of plain SQL, the vendor's SDK, and nothing else.
+"""A lower bound for a durable turn: the same design in four statements of plain SQL, the vendor's SDK, and nothing else.
 
-Claimed under a lease and a fence, every step kept before the next one begins, closed in one statement. `python -m
-benchmarks.turn.raw_sql_turn` takes turns on a server of its own and prints what each one costs.
+A lease and a fence protect the claim, every step is stored before the next one begins, and one statement ends the turn.
+`python -m benchmarks.turn.raw_sql_turn` takes turns on a server of its own and prints the cost of each.
 """
 
 import argparse
@@ -42,7 +42,7 @@ CREATE TABLE message (conversation bigint, position int, sender text NOT NULL, t
 CREATE UNIQUE INDEX turn_replies_once ON message (turn) WHERE sender = 'reply';
 """
 RECEIVE: Final = "INSERT INTO event (conversation, key, text) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
-# The history is replayed as the product does it: from a step of fifty messages on, where a turn begins; a turn has four.
+# The history is replayed as the product does it: from a step of fifty messages, at the beginning of a turn; a turn has four.
 CLAIM: Final = """
 WITH over AS (
   UPDATE turn SET fence = fence + 1, lease_until = statement_timestamp() + interval '30 s'
@@ -111,12 +111,12 @@ SAMPLE: Final = ModelRequest(
 
 
 class FenceLost(Exception):
-    """Somebody else holds the turn; nothing was written."""
+    """Somebody else has claimed the turn; nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedTurn:
-    """A turn in hand."""
+    """A turn that this runner has claimed."""
 
     turn: int
     fence: int
@@ -131,7 +131,7 @@ class RawTurnRunner:
     read_skill: ClassVar[Mapping[str, object]] = {"skill_id": SKILL}
 
     def __init__(self, place: TurnTestbed, like: ModelRequest, skill_body: str) -> None:
-        """With prompts as long as `like`, whose system, tools and first words it sends."""
+        """Make prompts as long as `like`, with the same system, tools and first words."""
         self._like = like
         self._connection = psycopg.connect(place.server.url_for("postgres", database=DATABASE), autocommit=True)
         self._connection.execute("INSERT INTO skill VALUES (%s, %s) ON CONFLICT DO NOTHING", [SKILL, skill_body])
@@ -169,7 +169,7 @@ class RawTurnRunner:
         return ClaimedTurn(turn, fence, asked, tuple(history or ()))
 
     def keep(self, held: ClaimedTurn, reply: ModelReply, assistant_message: JsonObject, result: str) -> None:
-        """The model's answer and what its tool brought, before anything is asked again."""
+        """Store the model's answer and the result of its tool before the next call."""
         values = {
             "asked": Jsonb(held.asked),
             "said": Jsonb(assistant_message),
@@ -179,7 +179,7 @@ class RawTurnRunner:
         self._write_rows(KEEP_STEP, held, reply, values | {"arguments": Jsonb(reply.tool_uses[0].arguments)})
 
     def close(self, held: ClaimedTurn, reply: ModelReply, assistant_message: JsonObject, results: JsonObject) -> None:
-        """The transcript, the reply and the end of the turn."""
+        """Store the transcript, the reply and the end of the turn."""
         spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         lines = (
             ("customer", "", held.asked),

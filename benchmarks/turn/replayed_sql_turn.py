@@ -1,7 +1,7 @@
-"""A second floor: what the product sends in a turn, sent by plain psycopg with as little around it as there can be.
+"""A second lower bound: the product's own statements of a turn, sent by plain psycopg with as little around them as possible.
 
-The statements are the product's own, taken down from one of its turns, and so are tables, keys, indexes and row security. What this
-costs more than `raw_turn` is what the design demands of the server; what the product costs more than this is Python.
+The statements were recorded from a turn of the product, which also provides tables, keys, indexes and row security. What this
+costs more than `raw_turn` is the server's share of the design; what the product costs more than this is Python.
 """
 
 import json
@@ -19,20 +19,20 @@ from benchmarks.turn.measurement import TurnContractBroken
 from benchmarks.turn.product_turn import ProductTurnRunner
 
 MESSAGES_OF_A_TURN = 4
-# Of a message that has a statement planned and calls it.
+# The two parts of a message that has a statement planned and calls it.
 PREPARED_STATEMENT = re.compile(r"PREPARE (\w+) AS .*?(?=; EXECUTE \1)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedStatements:
-    """A turn's messages to the server in their order: claim, skill, step, end; and what they have planned."""
+    """A turn's messages to the server in their order: claim, skill, step, end; and the statements they have planned."""
 
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # Any: values of a statement
     planned: list[str] = field(default_factory=list)
 
     @property
     def asked(self) -> JsonObject:
-        """The user turn, as it stands in the step that keeps it."""
+        """The user turn, as the step stores it."""
         [call] = json.loads(self.sent[2][1]["calls"])
         asked: JsonObject = call["user_turn"]["api_message"]
         return asked
@@ -40,7 +40,7 @@ class RecordedStatements:
 
 @contextmanager
 def record_statements() -> Iterator[RecordedStatements]:
-    """Of a turn whose statements the connection has planned before."""
+    """Record a turn whose statements the connection has planned before."""
     taken = RecordedStatements()
 
     # Any: Django's own cursor, whatever it was given and whatever it brings.
@@ -59,9 +59,9 @@ def record_statements() -> Iterator[RecordedStatements]:
 
 
 class ReplayTurnRunner:
-    """Answers a tenant's customers with the product's statements, after a first turn of the product's that opens their session.
+    """Answers a tenant's customers with the product's statements, after a first turn of the product that opens their session.
 
-    The tenant is its own: what it writes of the prompt cache is not so, and the product would read it.
+    The tenant is its own: its prompt cache records are not true, and the product would read them.
     """
 
     name = "the product's statements"

@@ -1,4 +1,4 @@
-"""Where the bytes go that a turn writes to the server's log of changes: table by table, of the product and of the plain loop.
+"""WAL bytes of a turn: the bytes written to the server's log by table, for the product and for the plain loop.
 
 `python -m benchmarks.turn.wal_bytes` takes turns as `benchmarks.turn.__main__` does and reads what the server wrote with
 `pg_waldump`, without the whole pages that follow a checkpoint. `--records` names each index and each kind of record.
@@ -28,7 +28,7 @@ from tests.settings import PREFIX
 
 RECORD = re.compile(r"rmgr: (\S+) +len \(rec/tot\): *\d+/ *(\d+), .* lsn: (\w+)/(\w+), prev \S+, desc: (\w+)(.*)")
 RELATION = re.compile(r"rel \d+/\d+/(\d+)")
-# Each record begins where eight bytes begin.
+# Each record starts at a multiple of eight bytes.
 WAL_ALIGNMENT = 8
 RELATION_NAMES = """
 SELECT pg_relation_filenode(found.oid), found.relname, coalesce(indexed.relname, toasted.relname, found.relname)
@@ -42,7 +42,7 @@ SELECT pg_relation_filenode(found.oid), found.relname, coalesce(indexed.relname,
 
 @dataclass(frozen=True, slots=True)
 class WalRecord:
-    """A record of the log: of which table, of the table itself or which index, and what it says."""
+    """A record of the log: its table, the table itself or an index, and its kind."""
 
     table: str
     relation: str
@@ -50,7 +50,7 @@ class WalRecord:
 
     @property
     def column(self) -> str:
-        """Where the table of this benchmark has it."""
+        """The column of the printed table that counts this record."""
         if self.kind.endswith("/LOCK"):
             return "locks"
         if self.kind.startswith(("Btree/", "Gin/")):
@@ -61,7 +61,7 @@ class WalRecord:
 def measure_wal(
     place: TurnTestbed, runner: TurnRunner, backend: ModelBackend, database: str, turns: int
 ) -> Counter[WalRecord]:
-    """The bytes of some turns of a running session, record by record, divided by the number of turns."""
+    """Return the WAL bytes per turn of a running session, record by record."""
     stretches = []
     for number in range(1, turns + 2):
         taken = measure_turn(place, runner, backend, WALLED, number)
@@ -77,7 +77,7 @@ def _records(place: TurnTestbed, database: str, begun: int, ended: int) -> Itera
     with psycopg.connect(place.server.url_for("postgres", database=database), autocommit=True) as owner:
         named = {str(number): (relation, table) for number, relation, table in owner.execute(RELATION_NAMES)}
         [data] = owner.execute("SHOW data_directory").fetchone() or ("",)
-        # Flushed whole, so that the reader finds its end.
+        # Flushed completely, so that the reader finds its end.
         owner.execute("SELECT pg_switch_wal()")
     command = [str(_waldump_path(place)), "--path", f"{data}/pg_wal", "--start", _lsn(begun), "--end", _lsn(ended)]
     read = subprocess.run(command, capture_output=True, text=True, check=True)  # the server's own program
@@ -94,7 +94,7 @@ def _records(place: TurnTestbed, database: str, begun: int, ended: int) -> Itera
 
 
 def _waldump_path(place: TurnTestbed) -> Path:
-    """The program beside the server's own, which runs from where it is known to work."""
+    """Return the program beside the server's own, at a path from which it is known to run."""
     server = place.server.child
     if server is None:
         raise RuntimeError("Only a server that this run started has its log read.")

@@ -1,7 +1,7 @@
-"""What waiting costs: 2,000 turns whose models take two seconds in one engine, and ten tenants of whom one floods it.
+"""Cost of waiting: 2,000 turns whose models take two seconds in one engine, and ten tenants of which one floods it.
 
 `python -m benchmarks.waiting_turns` starts a PostgreSQL, a broker, a stand-in model and workers of its own and prints a table
-beside the goals. It fails where a turn was left, and with `--strict` also where a goal is missed; `--quick` does the same with
+beside the goals. It fails if a turn was left, and with `--strict` also if a goal is missed; `--quick` does the same with
 small numbers.
 """
 
@@ -39,7 +39,7 @@ from tests.support.worlds.world import make_persona, make_world  # noqa: E402
 RATE, MEGABYTES, FACTOR = 0.9, 256, 2.0
 MODEL_SECONDS = 2.0
 TENANTS = 10
-# Of a hundred messages in a flood, so many are of one tenant.
+# The share of one tenant's messages in a flood, in percent.
 FLOOD_SHARE = 9
 DEADLINE_SECONDS = 900
 OPEN_FILES_EACH = 2
@@ -58,7 +58,7 @@ SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Turns that wait at once; slots of the flooded worker; seconds of a flood and messages a second without the flood's."""
+    """The number of turns that wait at once; slots of the flooded worker; seconds of a flood; messages per second without it."""
 
     turns: int
     slots: int
@@ -72,7 +72,7 @@ QUICK = Size(200, 60, 10, 3)
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A figure and what it is to be."""
+    """A figure and its goal."""
 
     name: str
     figure: str
@@ -81,7 +81,7 @@ class FigureRow:
 
 
 def measure_model_waits(stands: ChaosTestbed, threads: Sequence[Thread], turns: int) -> list[FigureRow]:
-    """Everybody writes, one engine takes all the turns, and their models answer together."""
+    """Let everybody write and one engine take all the turns, whose models answer together."""
     for world in {thread.world.tenant.pk: thread.world for thread in threads}.values():
         with acting_as(world.bot):
             for number in range(turns // TENANTS):
@@ -120,7 +120,7 @@ def _run_engine(stands: ChaosTestbed, turns: int) -> dict[str, float]:
 
 
 def flood(stands: ChaosTestbed, threads: Sequence[Thread], size: Size) -> list[FigureRow]:
-    """Nine tenants write at their pace, without and with a tenth who writes nine times as much as they together."""
+    """Let nine tenants write at their pace, without and with a tenth that writes nine times as much as they together."""
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS / 4)
     stands.broker.start()
     in_flight = str(size.slots)
@@ -140,7 +140,7 @@ def flood(stands: ChaosTestbed, threads: Sequence[Thread], size: Size) -> list[F
 def _measure_waits(
     stands: ChaosTestbed, threads: Sequence[Thread], size: Size, name: str, share: int
 ) -> tuple[float, float]:
-    """Half and the slowest hundredth of what the others waited."""
+    """Return the median and the 99th percentile of the waiting times of the others."""
     flooding, *others = threads
     with psycopg.connect(stands.server.url_for("postgres", database=PREFIX), autocommit=True) as raw:
         before = (raw.execute("SELECT coalesce(max(id), 0) FROM runtime_turn").fetchone() or (0,))[0]
@@ -175,7 +175,7 @@ def _wait_until(true: Callable[[], bool]) -> None:
 
 
 def _raise_open_files(turns: int) -> None:
-    """For the engine and the model, which inherit it: a call is a file on each side."""
+    """Raise the limit of open files for the engine and the model, which inherit it: a call is a file on each side."""
     wanted = turns * OPEN_FILES_EACH + OPEN_FILES_BESIDE
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:

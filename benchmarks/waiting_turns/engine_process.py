@@ -30,7 +30,7 @@ BARE_ROUNDS = 2
 
 
 class CallGate:
-    """Lets calls go together once as many turns have been taken as there are, and clocks them until the last is back."""
+    """Releases calls together once all turns have been taken, and measures the time until the last is back."""
 
     def __init__(self, turns: int) -> None:
         self.requests: list[ModelRequest] = []
@@ -44,7 +44,7 @@ class CallGate:
         self._open = asyncio.Event()
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        """As the client does, from the moment on when everybody is there."""
+        """Complete the request as the client does, once all calls are there."""
         self.requests.append(request)
         if len(self.requests) == self._turns:
             self._opened_at = perf_counter()
@@ -60,12 +60,12 @@ class CallGate:
         return reply
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._backend.aclose()
 
 
 def memory_kb(what: str) -> int:
-    """What the kernel says of this process: VmRSS now, VmHWM at most so far."""
+    """Return what the kernel reports of this process in kB: VmRSS now, VmHWM at most so far."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:"))
 
@@ -75,7 +75,7 @@ def _gated_backend(connections: int) -> AsyncBackend:
 
 
 async def bare_seconds(requests: list[ModelRequest]) -> float:
-    """The same calls by a loop that does nothing else."""
+    """Return the seconds of the same calls in a loop that does nothing else."""
     backend = _gated_backend(len(requests))
     begun = perf_counter()
     await asyncio.gather(*map(backend.complete, requests))
@@ -87,7 +87,7 @@ async def bare_seconds(requests: list[ModelRequest]) -> float:
 def main() -> int:
     turns = int(sys.argv[1])
     gates: list[CallGate] = []
-    # The engine makes its client in its loop, for the first turn that needs one.
+    # The engine makes its client in its own loop, for the first turn that needs one.
     is_made = threading.Event()
 
     def gate() -> CallGate:

@@ -128,7 +128,7 @@ def test_a_receipt_says_what_was_decided_and_matches_the_books_until_they_change
     failure = run_command("verify_audit", "--receipt", str(kept)).failure
     assert "The approval by operator:9" in failure
     assert "decision.by was 'operator:9'" in failure
-    assert f"Change record {receipt['changes'][1]['record_id']} is not what it was" in failure
+    assert f"Change record {receipt['changes'][1]['record_id']} was altered, or moved in the chain" in failure
 
 
 @pytest.mark.django_db

@@ -221,9 +221,9 @@ def test_a_prompt_that_differs_and_a_table_that_differs_are_named() -> None:
     assert list(prompt_differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b differs."]
     wanted, found = {"a": ["2", "5"], "b": ["1", "1"]}, {"a": ["1", "5"], "c": ["0", "0"]}
     assert list(differences(wanted, found)) == [
-        "a has 1 rows of 2, or rows that differ.",
+        "a has 1 of 2 rows, or some rows differ.",
         "b is missing.",
-        "c should not be there.",
+        "c is not in the backup.",
     ]
 
 

@@ -216,7 +216,7 @@ def test_the_contract_goes_on_from_the_first_row_that_says_something(world: Worl
     make_persona(world)
     _, persona, contract = diff(world, before, "now").out.split("@@ ")
     assert "persona.create" in persona
-    assert "the first such row came" in contract
+    assert "the first such row was added" in contract
 
 
 @pytest.mark.slow
@@ -227,14 +227,14 @@ def test_two_conversations_that_differ_by_themselves_are_said_to(world: World, s
     )
     assert aside.session_id is not None
     shown = diff(world, one, aside.session_id).out
-    assert "They are of two customers." in shown
+    assert "They belong to two customers." in shown
     assert "off the record" in shown
     neighbour = make_neighbour(world)
     bot = agent_actor(world.tenant.pk, neighbour.pk, neighbour.service_user_id, neighbour.key)
     event = make_event(replace(world, agent=neighbour, bot=bot))
     other = run_turn(world, event, standin.backend)
     assert other.session_id is not None
-    assert "They are of two agents: support and billing." in diff(world, one, other.session_id).out
+    assert "They belong to two agents: support and billing." in diff(world, one, other.session_id).out
 
 
 def test_a_prompt_of_before_owners_were_kept_has_none(committing: str, postgres: Postgres, standin: StandIn) -> None:

@@ -97,10 +97,13 @@ def test_who_lacks_a_right_sees_which_and_restores_nothing(world: World) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--agent", "support", "--at", "yesterday"), "yesterday is no time. Write it like 2026-05-09T14:34"),
+        (
+            ("--agent", "support", "--at", "yesterday"),
+            "yesterday is not a date and time. Write it like 2026-05-09T14:34",
+        ),
         (("--agent", "support", "--at", "2026-02-31T10:00"), "there is no such moment"),
         (("--agent", "support", "--at", "0001-01-01T00:00+14:00"), "there is no such moment"),
-        (("--agent", "support", "--at", "2999-01-01"), "lies in the future"),
+        (("--agent", "support", "--at", "2999-01-01"), "is in the future"),
         (("--agent", "sales", "--at", "2026-01-01"), "no agent “sales”"),
         (("--agent", "support", "--checkpoint", "99999"), "no checkpoint 99999"),
         (("--agent", "support", "--at", "2026-01-01", "--with-profiles"), "only with --all"),
@@ -124,7 +127,7 @@ def test_a_checkpoint_of_one_agent_does_not_restore_the_others(world: World) -> 
 
 
 def test_a_checkpoint_lies_in_the_past_and_is_made_by_a_member_or_the_system(world: World) -> None:
-    assert "lies in the future" in checkpoint(world, "Soon", "--at", "2999-01-01").failure
+    assert "is in the future" in checkpoint(world, "Soon", "--at", "2999-01-01").failure
     assert "blank" in checkpoint(world, "").failure
     assert "is not an active member" in checkpoint(world, "Mine", "--as", "nobody").failure
     assert checkpoint(world, "Mine", "--as", world.operator_user.username).failure == ""

@@ -33,7 +33,7 @@ def test_create_tenant_opens_a_tenant_with_its_zone() -> None:
 def test_create_tenant_says_what_of_memory_is_reviewed(review: str) -> None:
     # Z-19
     chosen = [] if review == "tainted" else ["--memory-review", review]
-    assert f"Review of memory: {review}. " in run_command("create_tenant", "globex", *chosen)
+    assert f"Memory review: {review}. " in run_command("create_tenant", "globex", *chosen)
     actor = system_actor_of_tenant("globex")
     assert actor is not None
     with acting_as(actor):

@@ -1,4 +1,4 @@
-"""What the rules let pass, each with its reason. These lists only shrink: an entry nothing needs fails its test."""
+"""Allowances of the conventions, each with its reason. The lists only shrink: a test fails for an entry that nothing needs."""
 
 # Files that may write rows, as patterns. Everything else calls one of them.
 WRITERS = {
@@ -38,7 +38,7 @@ JOURNALS = {
     "apps/skills/actions.py::count_use": "a counter is no governed content; the act is authorized, not recorded",
 }
 
-# These packages know no Django (import-linter says so), therefore their `create` and `update` are somebody else's.
+# These packages do not use Django (import-linter checks that), so their `create` and `update` write no rows.
 ROWLESS_FOLDERS = (
     "apps/prompt/",
     "apps/llm/",
@@ -48,7 +48,7 @@ ROWLESS_FOLDERS = (
     "apps/text_analysis/",
 )
 
-# Console classes that are machinery for the declaring ones, and methods a declaration may still need.
+# Console classes that the declaring ones build on, and methods a declaration may still need.
 CONSOLE_BASE_CLASSES = {
     "GovernedAdmin": "the one base that turns a declaration into reads, buttons and refusals",
     "WorklistAdmin": "the same where what waits is decided on in the list",
@@ -58,16 +58,16 @@ CONSOLE_METHODS: dict[str, str] = {}
 # Names that several public classes share, each with the reason.
 SHARED_CLASS_NAMES: dict[str, str] = {}
 
-# `path` -> lines, and `path::function` -> lines, of what is longer than the rule.
+# `path` -> lines, and `path::function` -> lines, of files and functions over the limit.
 LONG_FILES: dict[str, int] = {}
 LONG_FUNCTIONS: dict[str, int] = {}
 
-# Requirements that are built and that no test cites, each with the reason.
+# Requirements that are built and cited by no test, each with the reason.
 UNTESTED_REQUIREMENTS = {
     "R190": "a choice of tools: the whole suite runs on them, and no single test fails without one",
 }
 
-# Files with SQL that is longer than a file of its own needs to be (`file_layout.SQL_LINES`).
+# Files with SQL longer than the limit for SQL in Python (`file_layout.SQL_LINES`).
 LONG_QUERIES = {
     "apps/governance/audit/log_reader.py": "its columns are those of the models, for a hash covers every one of them",
     "apps/governance/database/migration_operations.py": "a step of migrations, with the names of the roles put in",

@@ -1,4 +1,4 @@
-"""A rule about the names of classes: one name, one meaning in the whole product."""
+"""A rule about class names: one name, one meaning in the whole product."""
 
 import ast
 from collections import defaultdict
@@ -7,12 +7,12 @@ from typing import Final
 
 from tests.conventions.source_files import Source
 
-# What Django looks up by its name, in every module that has one.
+# Classes that Django looks up by name, in every module that has one.
 LOOKED_UP: Final = {"Command", "Migration"}
 
 
 def shared_class_names(sources: Iterable[Source], allowed: Mapping[str, str]) -> Iterator[str]:
-    """The name of a public class tells which class it is, without its module. `allowed` only shrinks."""
+    """Yield public class names that occur more than once; a name has to be clear without its module. `allowed` only shrinks."""
     defined: dict[str, list[str]] = defaultdict(list)
     for source in sources:
         for node in source.tree.body:

@@ -1,4 +1,4 @@
-"""The map of the code: a line for each package, from its own sentence. `python -m tests.conventions.code_map` writes it."""
+"""The code map: one line for each package, from its docstring. `python -m tests.conventions.code_map` writes the page."""
 
 import ast
 import tomllib
@@ -21,7 +21,7 @@ out of date.
 
 
 def code_map() -> str:
-    """The page as it has to be."""
+    """Return the page as it has to be."""
     return "\n".join([PAGE_HEADING, *_sections()])
 
 
@@ -34,7 +34,7 @@ def _sections() -> Iterator[str]:
 
 
 def _layers() -> Iterator[list[str]]:
-    """The packages of each layer, top to bottom, as the import contracts have them."""
+    """Yield the packages of each layer, top to bottom, as the import contracts list them."""
     contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     for layer in next(contract for contract in contracts if contract["type"] == "layers")["layers"]:
         names = [name.strip(" ()") for name in layer.split("|")]
@@ -43,7 +43,7 @@ def _layers() -> Iterator[list[str]]:
 
 
 def _module_lines(package: Path) -> Iterator[str]:
-    """The package's line, and those of the packages in it, indented."""
+    """Yield the line of a package, and those of the packages in it, indented."""
     for folder in sorted([package, *(path.parent for path in package.rglob("*/__init__.py"))]):
         if sentence := _sentence(folder):
             place = folder.relative_to(PROJECT)
@@ -51,7 +51,7 @@ def _module_lines(package: Path) -> Iterator[str]:
 
 
 def _sentence(folder: Path) -> str:
-    """Empty for Django's own folders, which say nothing."""
+    """Return the sentence of a package; empty for Django's own folders, which have none."""
     return ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
 
 

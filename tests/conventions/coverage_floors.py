@@ -1,4 +1,4 @@
-"""Read coverage.json and fail where a scope lies below its floor. Run by `make test-all COVER=1` after pytest.
+"""Read coverage.json and fail if the coverage of a scope is below its floor. Run by `make test-all COVER=1` after pytest.
 
 python -m tests.conventions.coverage_floors [--everything] [coverage.json]
 
@@ -17,14 +17,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class CoverageFloor:
-    """What share of lines and branches together a scope keeps; floors only rise."""
+    """The least share of lines and branches together that a scope keeps; floors only rise."""
 
     scope: str
     patterns: tuple[str, ...]
     percent: float
 
 
-# Pure rules that have a name of their own in the domain.
+# Pure rules whose modules have names from the domain.
 NAMED_RULES = (
     "apps/runtime/limits/circuit_breaker.py",
     "apps/runtime/limits/repeated_calls.py",
@@ -65,7 +65,7 @@ EVERYTHING = CoverageFloor("everything", ("apps/*",), 95.0)
 
 @dataclass(frozen=True, slots=True)
 class FileCoverage:
-    """How much of one file ran, and after which of its lines something did not."""
+    """The coverage of one file, and the lines after which something did not run."""
 
     path: str
     covered: int
@@ -80,7 +80,7 @@ class FileCoverage:
 
 @dataclass(frozen=True, slots=True)
 class FloorResult:
-    """A floor beside what was measured, and the files that are not complete."""
+    """A floor beside the measured coverage, and the files that are not complete."""
 
     floor: CoverageFloor
     percent: float
@@ -92,7 +92,7 @@ class FloorResult:
 
 
 def read_report(report: Path) -> list[FileCoverage]:
-    """The files of a JSON report with lines and branches counted together."""
+    """Return the files of a JSON report, with lines and branches counted together."""
     files = json.loads(report.read_text(encoding="utf-8"))["files"]
     return [
         FileCoverage(
@@ -108,7 +108,7 @@ def read_report(report: Path) -> list[FileCoverage]:
 
 
 def measure_floor(floor: CoverageFloor, files: Iterable[FileCoverage]) -> FloorResult:
-    """A scope in which nothing was measured has reached nothing."""
+    """Compare a scope with its floor; a scope without any measured file has a coverage of 0."""
     inside = [file for file in files if any(fnmatch(file.path, pattern) for pattern in floor.patterns)]
     total = sum(file.total for file in inside)
     percent = 100 * sum(file.covered for file in inside) / total if total else 0.0
@@ -116,7 +116,7 @@ def measure_floor(floor: CoverageFloor, files: Iterable[FileCoverage]) -> FloorR
 
 
 def table(results: Iterable[FloorResult]) -> str:
-    """One line per scope, and below a broken floor the files with what they miss."""
+    """Return one line per scope; below a broken floor, the files with their missing lines."""
     lines = [f"{'scope':<12} {'floor':>7} {'reached':>8}"]
     for result in results:
         mark = "" if result.holds else "  below its floor"

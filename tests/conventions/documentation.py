@@ -1,4 +1,4 @@
-"""Rules about words outside the code: commands, settings, error codes and links."""
+"""Rules about texts outside the code: commands, settings, error codes and links."""
 
 import ast
 import re
@@ -20,25 +20,25 @@ EXTERNAL_SCHEMES = ("http://", "https://", "mailto:")
 
 
 def documentation_pages() -> dict[Path, str]:
-    """Every page of the documentation, and the pages at the root."""
+    """Return every page of the documentation, and the pages at the root."""
     found = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     return {path: path.read_text(encoding="utf-8") for path in sorted(found)}
 
 
 def commands(found: Iterable[Source]) -> list[str]:
-    """The management commands among some files."""
+    """Return the management commands among some files."""
     paths = [source.path for source in found if source.path.match("management/commands/*.py")]
     return [path.stem for path in paths if not path.stem.startswith("_")]
 
 
 def missing_names(names: Iterable[str], texts: Iterable[str]) -> list[str]:
-    """The names that occur in none of the texts as a word of their own."""
+    """Return the names that occur as a word in none of the texts."""
     whole = "\n".join(texts)
     return [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", whole)]
 
 
 def settings_fields(environment: Source) -> list[str]:
-    """The variables class Environment reads, as the process environment spells them."""
+    """Return the variables that class Environment reads, as the process environment spells them."""
     [declared] = [
         node for node in environment.tree.body if isinstance(node, ast.ClassDef) and node.name == "Environment"
     ]
@@ -47,12 +47,12 @@ def settings_fields(environment: Source) -> list[str]:
 
 
 def undocumented(names: Iterable[str], page: str) -> list[str]:
-    """The names a page does not carry as code."""
+    """Return the names that a page does not contain as code."""
     return [name for name in names if f"`{name}`" not in page]
 
 
 def error_codes(found: Iterable[Source]) -> Mapping[str, str]:
-    """Every refusal's code, by the name of its class; subclasses are followed across files."""
+    """Return every refusal's code by the name of its class; subclasses are followed across files."""
     classes = [node for source in found for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef)]
     family, grown = set(REFUSALS), 0
     while grown != len(family):
@@ -71,7 +71,7 @@ def _codes(node: ast.ClassDef) -> Iterator[str]:
 
 
 def broken_links(path: Path, text: str) -> Iterator[str]:
-    """Links to files that are not there, or to headings and anchors the file does not have."""
+    """Yield links to files that do not exist, or to headings and anchors that the file does not have."""
     for match in LINK.finditer(CODE_FENCE.sub("", text)):
         link = match[1] or match[2]
         if link.startswith(EXTERNAL_SCHEMES):
@@ -85,7 +85,7 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
 
 
 def decision_flaws(name: str, text: str, index: str) -> Iterator[str]:
-    """Parts that a decision page or its line in the index lacks."""
+    """Yield parts that a decision page or its line in the index lacks."""
     if not DECISION_NAME.fullmatch(name):
         yield f"{name}: a decision page is named by its number and subject, such as 01-layers.md."
     if not DECISION_STATUS.search(text):
@@ -104,10 +104,10 @@ def _anchors(target: Path, path: Path, text: str) -> set[str]:
 
 
 def product() -> tuple[Source, ...]:
-    """The files that ship."""
+    """Return the files that ship."""
     return sources("apps", "config")
 
 
 def product_tests() -> list[Source]:
-    """The tests of the product; the house's own sources name things only to forbid them."""
+    """Return the tests of the product; the sources of the conventions name things only to forbid them."""
     return [source for source in sources("tests") if not str(source.path).startswith(CONVENTIONS_FOLDER)]

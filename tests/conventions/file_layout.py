@@ -1,4 +1,4 @@
-"""Rules about where things stand: file names, imports, package sentences, sizes, unfinished work."""
+"""Rules about the layout of files: names, imports, package docstrings, sizes, unfinished work."""
 
 import ast
 import re
@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from tests.conventions.source_files import CONVENTIONS_FOLDER, Source, functions, imported
 
 CATCH_ALL_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "signals"})
-# A ratchet, no measure of good code: what is longer already may not grow, and nothing else gets as long.
+# A ratchet, not a measure of good code: files and functions over the limit may not grow, and no others may pass it.
 FILE_LINES = 500
 FUNCTION_LINES = 60
-# SQL that is longer is a file in `queries/`, where it has a heading and is planned by a test.
+# Longer SQL is a file in `queries/`, with a heading comment and a test that plans it.
 SQL_LINES = 6
 SQL = re.compile(r"\s*(WITH|SELECT|INSERT INTO|UPDATE|DELETE FROM|DO)\b.*\b(AS|FROM|INTO|SET|BEGIN)\b", re.DOTALL)
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 
 
 def catch_all_names(source: Source) -> Iterator[str]:
-    """A file or folder for leftovers has no name in the domain."""
+    """Refuse files and folders for leftovers, whose name is not from the domain."""
     for part in {*source.path.parent.parts, source.path.stem} & CATCH_ALL_NAMES:
         yield f"{source.path}: `{part}` says nothing about the content; name the feature or the thing in it."
 
@@ -29,7 +29,7 @@ def relative_imports(source: Source) -> Iterator[str]:
 
 
 def hidden_imports(source: Source) -> Iterator[str]:
-    """An import inside a function is a cycle that was not solved; only `ready()` runs before models can be imported."""
+    """Refuse imports inside functions, which hide a cycle; only `ready()` runs before models can be imported."""
     for function in functions(source.tree):
         if function.name == "ready" and source.path.name == "apps.py":
             continue
@@ -39,7 +39,7 @@ def hidden_imports(source: Source) -> Iterator[str]:
 
 
 def signals_and_mocks(source: Source) -> Iterator[str]:
-    """No signals anywhere but Celery's life cycle in its own configuration, and no mocks."""
+    """Refuse signals, except Celery's life cycle in its configuration, and mocks."""
     for node, name in imported(source.tree):
         parts = name.split(".")
         lifecycle = parts[0] == "celery" and str(source.path) == "config/celery.py"
@@ -50,7 +50,7 @@ def signals_and_mocks(source: Source) -> Iterator[str]:
 
 
 def broker_delays(source: Source) -> Iterator[str]:
-    """When something is due stands in a column, where a lost broker loses nothing; Celery neither waits nor tries again."""
+    """Refuse delays and retries in Celery: a column says when work is due, so a lost broker loses nothing."""
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Call) or source.path.parts[0] not in {"apps", "config"}:
             continue
@@ -79,7 +79,7 @@ def package_sentences(source: Source) -> Iterator[str]:
 
 
 def unfinished_lines(source: Source) -> Iterator[str]:
-    """Nothing is left for later; the rules themselves spell the words."""
+    """Refuse marks of unfinished work; the rules themselves spell these words."""
     if str(source.path).startswith(CONVENTIONS_FOLDER):
         return
     for number, line in enumerate(source.text.splitlines(), start=1):
@@ -99,7 +99,7 @@ def long_functions(source: Source, allowed: Mapping[str, int]) -> Iterator[str]:
 
 
 def long_queries(source: Source, allowed: Mapping[str, str]) -> Iterator[str]:
-    """SQL that is longer than a few lines lies in a file of its own (`apps/governance/database/sql_files.py` says how)."""
+    """Refuse SQL of more than a few lines outside a file of its own (see `apps/governance/database/sql_files.py`)."""
     found = [] if source.is_generated else [each for each in _sql_texts(source.tree) if _line_count(each) > SQL_LINES]
     if str(source.path) in allowed:
         if not found:
@@ -118,12 +118,12 @@ def _sql_texts(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _line_count(text: ast.expr) -> int:
-    """Without the two lines of the quotes."""
+    """Return the number of lines, without the two lines of the quotes."""
     return (text.end_lineno or text.lineno) - text.lineno - 1
 
 
 def _too_long(place: str, lines: int, limit: int, allowed: Mapping[str, int]) -> Iterator[str]:
-    """Over the limit needs an allowance; an allowance must be needed, and no higher than the length is."""
+    """Yield a flaw if the length is over the limit without an allowance, or if an allowance is not needed or too high."""
     allowance = allowed.get(place)
     if lines > (allowance or limit):
         yield f"{place}: {lines} lines; split it by meaning (limit {allowance or limit})."

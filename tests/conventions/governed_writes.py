@@ -1,4 +1,4 @@
-"""Rules about writing: every act is one governed write, and nothing else writes."""
+"""Rules about writes: every act is one governed write, and nothing else writes."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,18 @@ ALWAYS_WRITES = frozenset(
     {"save", "create", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "_raw_delete"}
 )
 ALWAYS_WRITES |= {f"a{name}" for name in ALWAYS_WRITES} | {"aupdate", "adelete"}
-# Functions of `governed_write.py` that are one governed write each, without a block.
+# Functions of `governed_write.py` that are one governed write each, without a `with` block.
 WHOLE_WRITES = frozenset({"governed_create", "governed_remove"})
-# How the context managers begin that hold one governed write, or a decision on a proposal with its records.
+# The beginnings of context managers around one governed write, or around a decision on a proposal with its records.
 GOVERNED_BLOCKS = ("govern", "deciding", "decision_")
 ONE_COMMIT_BLOCKS = ("acting", "deciding", "decision_")
-# Their `…_actions.py` offer the actions of others on pages and addresses.
+# Their `…_actions.py` present the actions of other packages on pages and addresses.
 SURFACES = ("apps/api/", "apps/console/", "apps/mcp_server/")
 MANAGERS = frozenset({"objects", "_default_manager", "_base_manager"})
 
 
 def acts_without_actor(source: Source) -> Iterator[str]:
-    """Every public action takes a keyword-only `actor` that nobody can forget."""
+    """Refuse a public action without a keyword-only `actor` that has no default."""
     for function in _actions(source):
         defaults = dict(zip((arg.arg for arg in function.args.kwonlyargs), function.args.kw_defaults, strict=True))
         if "actor" not in defaults:
@@ -33,7 +33,7 @@ def acts_without_actor(source: Source) -> Iterator[str]:
 
 
 def acts_without_governed_write(source: Source) -> Iterator[str]:
-    """Every public action is one governed write, or is made of other acts that share one transaction."""
+    """Refuse a public action that is neither one governed write nor made of other acts in one transaction."""
     module = Module.of(source.tree)
     for function in _actions(source):
         times = len(module.passages(function))
@@ -53,7 +53,7 @@ def _actions(source: Source) -> Iterator[Function]:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What a call within one `actions.py` can lead to: its own functions, and the acts it imports."""
+    """The calls of one `actions.py` that can lead to a write: its own functions, and the acts it imports."""
 
     functions: Mapping[str, Function]
     acts: frozenset[str]
@@ -65,7 +65,7 @@ class Module:
         return cls(functions, frozenset(foreign | {name for name in functions if not name.startswith("_")}))
 
     def passages(self, within: ast.AST, above: frozenset[str] = frozenset()) -> list[ast.expr]:
-        """Where a text enters `with govern...(...)` or calls an act; private functions are followed."""
+        """Return the places where a function enters `with govern...(...)` or calls an act; private functions are followed."""
         found: list[ast.expr] = []
         for node in ast.walk(within):
             if isinstance(node, ast.With | ast.AsyncWith):
@@ -83,7 +83,7 @@ class Module:
         return []
 
     def is_one_commit(self, function: Function) -> bool:
-        """Whether one `with acting_as(...)` holds every passage of a function."""
+        """Return whether one `with acting_as(...)` contains every write of a function."""
         blocks = [
             node
             for node in ast.walk(function)
@@ -94,13 +94,13 @@ class Module:
 
 
 def _named_context_managers(block: ast.With | ast.AsyncWith, beginning: tuple[str, ...]) -> list[ast.expr]:
-    """The context managers of a block whose name begins so."""
+    """Return the context managers of a block whose name has this beginning."""
     managers = [item.context_expr for item in block.items]
     return [call for call in managers if isinstance(call, ast.Call) and last_name(call).startswith(beginning)]
 
 
 def ungoverned_writes(source: Source) -> Iterator[str]:
-    """Rows are written in the files of `WRITERS` and nowhere else."""
+    """Refuse writes of rows outside the files of `WRITERS`."""
     path = str(source.path)
     if path.startswith(ROWLESS_FOLDERS) or any(fnmatch(path, pattern) for pattern in WRITERS):
         return
@@ -109,7 +109,7 @@ def ungoverned_writes(source: Source) -> Iterator[str]:
 
 
 def row_writes(source: Source) -> Iterator[tuple[ast.Call, str]]:
-    """Calls that look like Django writing: by method name, by the manager they hang on, or by their arguments."""
+    """Yield calls that look like Django writes: by method name, by their manager, or by their arguments."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_row_write(node, node.func):
             yield node, node.func.attr
@@ -121,10 +121,10 @@ def _is_row_write(call: ast.Call, method: ast.Attribute) -> bool:
     if method.attr == "update":
         # A queryset takes fields by keyword; a dict, a set or a hash takes a value.
         return bool(call.keywords) and not call.args
-    # A row or queryset is deleted without naming a thing; a cache, a client or a folder is told which.
+    # A row or queryset is deleted without an argument; a cache, a client or a folder takes the name of the thing.
     return method.attr == "delete" and (not call.args or bool(MANAGERS & _attribute_names(method.value)))
 
 
 def _attribute_names(node: ast.expr) -> set[str]:
-    """Every attribute name an expression passes on its way: `a.objects.filter(...)` gives filter and objects."""
+    """Return every attribute name in an expression: `a.objects.filter(...)` gives filter and objects."""
     return {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}

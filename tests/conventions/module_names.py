@@ -1,4 +1,4 @@
-"""Rules about the names of modules, and how many of them a folder holds."""
+"""Rules about the names of modules, and the number of modules in a folder."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -7,23 +7,23 @@ from typing import Final
 from tests.conventions.source_files import Source
 
 MODULES_IN_A_FOLDER = 25
-# Words that stand for a thing and do not name it.
+# Words that refer to a thing without naming it.
 PRONOUNS: Final = """
 who whose whom what which why how where when this that these those it its their theirs our ours others elsewhere everybody somebody
 anybody nobody something everything nothing
 """
-# Participles that do not end as one.
+# Participles without a regular ending.
 IRREGULAR: Final = (
     "told said asked kept held brought taught thought seen known given taken written spoken broken shown drawn grown"
 )
-# What a module does not end in: the name breaks off.
+# Words that a module name may not end in, because the name breaks off.
 PREPOSITIONS: Final = "by in of on at to with from about apart anew for into over under out off up down"
 # Nouns that look like one of these.
 NOUNS: Final = "billing masking sign_in"
 
 
 def unnamed_modules(source: Source) -> Iterator[str]:
-    """A module is named by what is in it: a noun, no participle, pronoun or question word. Commands are verbs."""
+    """Refuse module names that are no noun: participles, pronouns and question words. Commands are verbs."""
     stem = source.path.stem
     words = stem.strip("_").split("_")
     if stem.startswith(("__", "test_")) or {"migrations", "commands"} & set(source.path.parts):
@@ -41,7 +41,7 @@ def _is_participle(word: str) -> bool:
 
 
 def full_folders(sources: Iterable[Source]) -> Iterator[str]:
-    """A folder holds one feature; more than so many modules are more than one."""
+    """Refuse folders with too many modules; a folder holds one feature."""
     modules = Counter(
         source.path.parent
         for source in sources

@@ -10,13 +10,13 @@ from apps.launcher.data_folders import PROJECT
 from tests.conventions.source_files import CONVENTIONS_FOLDER, Source
 
 PAGE: Final = PROJECT / "docs" / "requirements.md"
-# What the build and the tests leave in a clone, beside folders with a leading dot.
+# Folders that the build and the tests leave in a clone, beside those with a leading dot.
 GENERATED_FOLDERS: Final = frozenset({"__pycache__", "screenshots", "staticfiles"})
 # Files without a suffix are text too: Makefile, Dockerfile, .ci/run. Lock files hold hashes.
 TEXT_SUFFIXES: Final = frozenset(
     {"", ".css", ".csv", ".html", ".js", ".json", ".md", ".py", ".sql", ".toml", ".txt", ".yaml", ".yml"}
 )
-# Measured goals have short numbers that much else looks like, so a citation names their series.
+# Measured goals have short numbers that much other text resembles, so a citation names their series.
 CITATION: Final = re.compile(r"\b(R\d{3})\b|(?<![\w-])(Z-\d+)\b|\bMEASUREMENTS (A\d+)\b")
 DEFINITION: Final = re.compile(r'^- <a id="(?P<anchor>[^"]*)"></a>\*\*(?P<number>R\d{3}|Z-\d+|A\d+)\*\* (?P<text>.+)$')
 NUMBERED_LINE: Final = re.compile(r"^\W*(?:<a [^>]*></a>)?\W*(?:R\d+|Z-?\d+|A\d+)\b")
@@ -42,7 +42,7 @@ class NumberedLine:
 
     @property
     def is_unbuilt(self) -> bool:
-        """Whether the page says that the line is open, or that a decision replaces it."""
+        """Whether the page marks the line as open, or as replaced by a decision."""
         return any(mark in self.text for mark in UNBUILT_MARKS)
 
 
@@ -53,7 +53,7 @@ def numbered_lines(page: str) -> list[NumberedLine]:
 
 
 def numbering_flaws(page: str) -> Iterator[str]:
-    """Each series counts from 1 without a gap, and each line has the anchor that links use."""
+    """Yield gaps in a series, which counts from 1, and lines without the anchor that links use."""
     for text in page.splitlines():
         if NUMBERED_LINE.match(text) and not DEFINITION.match(text):
             yield f"`{text[:60]}` defines no number; write it as the lines beside it."
@@ -67,7 +67,7 @@ def numbering_flaws(page: str) -> Iterator[str]:
 
 
 def text_files(folder: Path = PROJECT) -> Iterator[Source]:
-    """The text files of the repository, except the rules and their examples."""
+    """Return the text files of the repository, except the rules and their examples."""
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             if _is_searched(path):
@@ -82,12 +82,12 @@ def _is_searched(folder: Path) -> bool:
 
 
 def cited_numbers(text: str) -> Iterator[str]:
-    """The numbers that a text cites. Of a range these are the first and the last."""
+    """Yield the numbers that a text cites; of a range, the first and the last."""
     return (match[match.lastindex or 0] for match in CITATION.finditer(text))
 
 
 def unknown_citations(source: Source, known: Iterable[str]) -> Iterator[str]:
-    """Citations of a number that the page does not define."""
+    """Yield citations of a number that the page does not define."""
     if not CITATION.search(source.text):
         return
     defined = frozenset(known)
@@ -100,7 +100,7 @@ def unknown_citations(source: Source, known: Iterable[str]) -> Iterator[str]:
 def untested_requirements(
     lines: Iterable[NumberedLine], tests: Iterable[Source], allowed: Mapping[str, str]
 ) -> Iterator[str]:
-    """A requirement that is built has a test that cites it, or an allowance with a reason; an allowance has to be needed."""
+    """Yield built requirements that no test cites and no allowance excuses, and allowances that are not needed."""
     tested = {number for source in tests for number in cited_numbers(source.text)}
     missing = {line.number for line in lines if line.series == "R" and not line.is_unbuilt} - tested
     for number in sorted(missing - set(allowed)):

@@ -1,4 +1,4 @@
-"""Rules about who only calls: tasks make one call with ids, console classes only declare, acts are `noun.verb`."""
+"""Rules about code that only calls: tasks make one call with ids, console classes only declare, acts are `noun.verb`."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ NOUN_VERB = re.compile(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*")
 
 
 def oversized_tasks(source: Source) -> Iterator[str]:
-    """A task is one statement of at most ten lines; what it wakes does the work."""
+    """Refuse tasks of more than one statement or ten lines; the function they call does the work."""
     for task in _tasks(source):
         lines = (task.end_lineno or task.lineno) - task.lineno + 1
         if lines > TASK_LINES:
@@ -26,7 +26,7 @@ def oversized_tasks(source: Source) -> Iterator[str]:
 
 
 def tasks_with_row_arguments(source: Source) -> Iterator[str]:
-    """A task takes ids, text or numbers, so that it may run twice, later and elsewhere."""
+    """Refuse tasks with arguments other than ids, text or numbers, so that they may run twice, later and elsewhere."""
     for task in _tasks(source):
         taken = [*task.args.posonlyargs, *task.args.args, *task.args.kwonlyargs]
         heavy = [argument.arg for argument in taken if argument.arg != "self" and not _is_plain(argument.annotation)]
@@ -39,7 +39,7 @@ def _tasks(source: Source) -> Iterator[Function]:
 
 
 def tasks_outside_tasks_py(source: Source) -> Iterator[str]:
-    """Tasks stand in `tasks.py`, where the worker finds them."""
+    """Refuse tasks outside `tasks.py`, where the worker finds them."""
     if source.path.name != "tasks.py":
         yield from (source.at(task, f"task `{task.name}` belongs into a tasks.py.") for task in _tasks(source))
 
@@ -55,7 +55,7 @@ def _is_plain(annotation: ast.expr | None) -> bool:
 
 
 def console_classes_with_methods(source: Source) -> Iterator[str]:
-    """A console page is a declaration; its only methods are displays."""
+    """Refuse methods of console pages other than displays; a page is a declaration."""
     for page in _pages(source):
         for method in (node for node in page.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
             if "display" not in decorators(method) and method.name not in CONSOLE_METHODS:
@@ -73,7 +73,7 @@ def _pages(source: Source) -> Iterator[ast.ClassDef]:
 
 
 def misnamed_acts(source: Source) -> Iterator[str]:
-    """An act is `NOUN_VERB = "noun.verb"`, once."""
+    """Refuse acts other than `NOUN_VERB = "noun.verb"`, and acts declared twice."""
     values: set[str] = set()
     for name, value, node in class_constants(source, "Act"):
         if not NOUN_VERB.fullmatch(value) or name != value.replace(".", "_").upper():
@@ -84,7 +84,7 @@ def misnamed_acts(source: Source) -> Iterator[str]:
 
 
 def class_constants(source: Source, class_name: str) -> Iterator[tuple[str, str, ast.Assign]]:
-    """The string constants one class assigns."""
+    """Yield the string constants that one class assigns."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef) and node.name == class_name:
             for line in node.body:

@@ -1,4 +1,4 @@
-"""What the build costs in counts: each is counted, and a run that costs more than its limits is named."""
+"""Counts of the build's cost: each count has a limit, and a run over a limit is named."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from tests.support.build_counts import (
     limits,
 )
 
-# Runs none of the product.
+# Runs nothing of the product.
 pytestmark = pytest.mark.unmeasured
 
 

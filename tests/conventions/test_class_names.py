@@ -1,4 +1,4 @@
-"""What public classes are called."""
+"""Names of public classes."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.conventions.allowances import SHARED_CLASS_NAMES
 from tests.conventions.class_names import shared_class_names
 from tests.conventions.source_files import make_source, sources
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 

@@ -5,7 +5,7 @@ import pytest
 from apps.launcher.data_folders import PROJECT
 from tests.conventions import code_map
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 
@@ -17,6 +17,12 @@ def test_code_map_is_up_to_date() -> None:
 def test_every_package_of_the_product_is_on_the_map() -> None:
     packages = {path.parent for path in (PROJECT / "apps").glob("*/__init__.py")}
     assert {path.name for path in packages} <= set(code_map.code_map().replace("`", "/").split("/"))
+
+
+def test_architecture_has_a_row_for_every_package() -> None:
+    page = (PROJECT / "docs" / "architecture.md").read_text("utf-8")
+    packages = {path.parent.name for path in (PROJECT / "apps").glob("*/__init__.py")}
+    assert {name for name in packages if f"| [`{name}`](../apps/{name}) |" not in page} == set()
 
 
 def test_a_package_in_a_package_is_indented_below_it() -> None:

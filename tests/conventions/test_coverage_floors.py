@@ -10,7 +10,7 @@ import pytest
 from tests.conventions import coverage_floors
 from tests.conventions.coverage_floors import CoverageFloor, FileCoverage, main, measure_floor, table
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 FLOOR = CoverageFloor("prompt", ("apps/prompt/*",), 100.0)

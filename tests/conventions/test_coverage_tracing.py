@@ -13,12 +13,12 @@ pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
 
 def _tracer(*_: Any) -> None:
-    """Any: whatever the interpreter hands a tracer."""
+    """Do nothing; the interpreter calls it with anything."""
 
 
 @pytest.fixture
 def traced() -> Iterator[None]:
-    """This thread and new ones are traced, as coverage has it."""
+    """Trace this thread and new ones, as coverage does."""
     before, before_of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(_tracer)
     threading.settrace(_tracer)
@@ -28,7 +28,7 @@ def traced() -> Iterator[None]:
 
 
 def tracers() -> tuple[object, object]:
-    """The tracer of this thread and of one that begins now."""
+    """Return the tracer of this thread and of one that begins now."""
     begun: list[object] = []
     thread = threading.Thread(target=lambda: begun.append(sys.gettrace()))
     thread.start()

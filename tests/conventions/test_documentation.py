@@ -1,4 +1,4 @@
-"""Words outside the code keep up with it. Each rule is shown to catch a bad example first."""
+"""Texts outside the code keep up with it. Each rule is shown to catch a bad example first."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from apps.launcher.data_folders import PROJECT
 from tests.conventions import documentation
 from tests.conventions.source_files import make_source, sources
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 PAGE = PROJECT / "docs" / "page.md"

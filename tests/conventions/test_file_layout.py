@@ -1,4 +1,4 @@
-"""Where things stand. Each rule is shown to catch a bad file before it is asked about the product."""
+"""The layout of files. Each rule is shown to catch a bad file before it checks the product."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from tests.conventions import file_layout
 from tests.conventions.allowances import LONG_FILES, LONG_FUNCTIONS, LONG_QUERIES
 from tests.conventions.source_files import Check, find_flaws, make_source, sources
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 LONG_QUERY = 'X = """\nSELECT id, name\n  FROM skill\n WHERE a\n   AND b\n   AND c\n   AND d\n ORDER BY id\n"""'

@@ -8,7 +8,7 @@ from tests.conventions import governed_writes
 from tests.conventions.allowances import JOURNALS, WRITERS
 from tests.conventions.source_files import Check, find_flaws, make_source, sources, top_functions
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 ACTIONS = "apps/skills/actions.py"

@@ -1,11 +1,11 @@
-"""What modules are called, and how many lie in a folder."""
+"""Names of modules, and the number of modules in a folder."""
 
 import pytest
 
 from tests.conventions import module_names
 from tests.conventions.source_files import find_flaws, make_source, sources
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 FOLDERS = ("apps", "config", "tests", "benchmarks")

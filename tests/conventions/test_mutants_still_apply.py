@@ -1,4 +1,4 @@
-"""The protections that `tests.proofs.mutants` removes are in the code as it quotes them; one that no longer fits proves nothing."""
+"""The protections that `tests.proofs.mutants` removes are in the code as it quotes them; otherwise a mutant proves nothing."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from apps.launcher.data_folders import PROJECT
 from tests.durability.mutants import DURABLE
 from tests.governance.mutants import CODE_MUTANTS, CodeMutant
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 MUTANTS_OF_CODE = [each for each in (*CODE_MUTANTS, *DURABLE) if isinstance(each, CodeMutant)]
@@ -28,7 +28,7 @@ def test_a_protection_that_is_taken_away_stands_once_in_the_code(mutant: CodeMut
 def test_every_case_that_a_mutant_names_by_its_parameters_exists() -> None:
     cases = sorted({test for mutant in (*CODE_MUTANTS, *DURABLE) for test in mutant.tests if "[" in test})
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p", "no:randomly", "-m", "", *cases]
-    # The proof runs its tests whole, so a case may be one that `make test` leaves out.
+    # The proof runs its tests completely, so a case may be one that `make test` leaves out.
     whole = os.environ | {"WHOLE_TESTS": "1"}
     found = subprocess.run(command, cwd=PROJECT, env=whole, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr[-2000:] or found.stdout[-2000:]

@@ -1,4 +1,4 @@
-"""What an installation runs: without demo and stand-in model, and without the packages of the extra `embedded`."""
+"""The production image: without demo and stand-in model, and without the packages of the extra `embedded`."""
 
 import re
 from pathlib import Path
@@ -89,6 +89,6 @@ def test_the_lock_of_production_lacks_the_embedded_parts_and_every_other_lock_ha
 
 
 def locked_versions(name: str) -> dict[str, str]:
-    """The versions of a lock file by package."""
+    """Return the versions in a lock file by package."""
     text = (PROJECT / name).read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Files that no Python reads: they parse, their paths exist, and what they repeat of pyproject.toml is the same there."""
+"""Files that Python does not read: they parse, their paths exist, and values repeated from pyproject.toml are the same."""
 
 import configparser
 import re
@@ -11,7 +11,7 @@ import yaml
 
 from apps.launcher.data_folders import PROJECT
 
-# Reads files and runs none of the product.
+# Reads files and runs nothing of the product.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
 GITHUB = PROJECT / ".github"

@@ -6,7 +6,7 @@ from tests.conventions import documentation, requirements
 from tests.conventions.allowances import UNTESTED_REQUIREMENTS
 from tests.conventions.source_files import make_source
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 PAGE_TEXT = requirements.PAGE.read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ KNOWN = frozenset(line.number for line in LINES)
 
 
 def make_page(*lines: str) -> str:
-    """A page with these lines, each with its anchor."""
+    """Return a page with these lines, each with its anchor."""
     numbered = (line.split(" ", maxsplit=1) for line in lines)
     return "\n".join(f'- <a id="{number.lower()}"></a>**{number}** {text}' for number, text in numbered)
 

@@ -5,7 +5,7 @@ import pytest
 from tests.conventions import tasks_and_pages
 from tests.conventions.source_files import Check, find_flaws, make_source
 
-# Reads the product's sources and runs none of it.
+# Reads the product's sources and runs nothing of it.
 pytestmark = pytest.mark.unmeasured
 
 TASKS = "apps/runtime/tasks.py"

@@ -117,7 +117,7 @@ def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: Wor
     [
         (CUSTOMER, signature_of(OTHER, CUSTOMER), "not the signature"),
         (CUSTOMER, signature_of(KEY, "http:somebody"), "not the signature"),
-        ("", SIGNATURE, "send the end_user_key"),
+        ("", SIGNATURE, "Send the end_user_key"),
     ],
 )
 def test_a_wrong_signature_is_refused_and_nothing_arrives(
@@ -145,14 +145,14 @@ def test_two_keys_hold_while_one_takes_the_others_place(world: World) -> None:
 
 def test_without_a_key_that_opens_nothing_is_proven(world: World, settings: Settings) -> None:
     for broken in ("too short", f"{KEY} "):
-        with pytest.raises(Invalid, match="This is no key"):
+        with pytest.raises(Invalid, match="This is not a valid key"):
             rotate_proof_key(settings_of(world), actor=world.admin, key=broken)
     standing, settings.SEALING_KEYS = settings.SEALING_KEYS, ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
-    with pytest.raises(Invalid, match="keeps no key"):
+    with pytest.raises(Invalid, match="has no key"):
         send_customer_message(world, "It is me", user_hash=SIGNATURE)
     settings.SEALING_KEYS = standing
     assert not rotate_proof_key(settings_of(world), actor=world.admin, key="").has_proof_key
-    with pytest.raises(Invalid, match="keeps no key"):
+    with pytest.raises(Invalid, match="has no key"):
         send_customer_message(world, "It is me", user_hash=SIGNATURE)
 
 
@@ -161,7 +161,7 @@ def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: W
     with pytest.raises(Conflict, match="names no customer"):
         prove_conversation(nobody, actor=world.system, proof=CustomerProof(1))
     proven = send_customer_message(world, "It is me", user_hash=SIGNATURE).conversation
-    with pytest.raises(Conflict, match="proven already"):
+    with pytest.raises(Conflict, match="verified already"):
         prove_conversation(proven, actor=world.system, proof=CustomerProof(1))
     for change in (
         "proven_key_id = proven_key_id + 1",

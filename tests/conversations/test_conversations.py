@@ -65,7 +65,7 @@ def test_the_same_key_again_is_the_same_message(world: World) -> None:
     # R126
     first = send_customer_message(world, "Hello", key="k")
     assert send_customer_message(world, "Hello", key="k") == first
-    with pytest.raises(Conflict, match="Use a fresh key per message"):
+    with pytest.raises(Conflict, match="Use a new key for each message"):
         send_customer_message(world, "Something else", key="k")
     assert send_customer_message(world, "Something else", key="l") != first
     assert send_customer_message(world, "Hello", key="k", thread="another") != first

@@ -91,7 +91,7 @@ def test_row_security_binds_what_hangs_on_a_talk_to_its_member(world: World, tab
 
 
 def test_who_comes_to_an_assistant_as_a_customer_is_refused(world: World) -> None:
-    with pytest.raises(Invalid, match="is an assistant: members talk with it"):
+    with pytest.raises(Invalid, match="is an assistant, which only members can talk with"):
         receive_message(
             world.agent.pk,
             actor=world.bot,
@@ -110,7 +110,7 @@ def test_an_agent_for_customers_holds_no_talk() -> None:
     world = make_world()
     with pytest.raises(Invalid, match="Choose an assistant"):
         make_talk(world)
-    with pytest.raises(Invalid, match="The channel console is for"):
+    with pytest.raises(Invalid, match="The channel console is reserved for"):
         receive_message(
             world.agent.pk, actor=world.bot, channel="console", conversation_key="t", text="Hi", idempotency_key="a"
         )

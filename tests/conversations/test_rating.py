@@ -25,7 +25,7 @@ def make_resolved_conversation(world: World, *, off_the_record: bool = False) ->
 
 
 def test_a_conversation_is_rated_once_and_when_it_has_ended(world: World) -> None:
-    with pytest.raises(IllegalTransition, match="goes on"):
+    with pytest.raises(IllegalTransition, match="has not ended"):
         rate_conversation(make_conversation(world), actor=world.bot, score=5)
     rated = rate_conversation(make_resolved_conversation(world), actor=world.bot, score=2, comment="Slow.")
     assert (rated.rating, rated.rating_comment, rated.outcome) == (2, "Slow.", "unknown")

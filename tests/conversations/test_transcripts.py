@@ -143,8 +143,8 @@ def test_id_is_the_given_one_or_the_hash_of_the_line() -> None:
         ("text", "not an object"),
         ({"role": "function", "content": "x"}, "its role is 'function'"),
         ({"role": ["user"], "content": "x"}, "its role is"),
-        ({"role": "user", "content": 5}, "neither a text nor a list"),
-        ({"role": "user", "content": [{"type": "text"}]}, "holds no text"),
+        ({"role": "user", "content": 5}, "neither a string nor a list"),
+        ({"role": "user", "content": [{"type": "text"}]}, "has no text"),
         ({"role": "user", "content": "x" * (TEXT_CHARACTERS + 1)}, "at most"),
         ({"role": "assistant", "tool_calls": "x"}, "not a list"),
         ({"role": "assistant", "tool_calls": [{"id": "a"}]}, "names no function"),
@@ -163,19 +163,19 @@ def test_flawed_message_is_named_by_its_number(message: object, reason: str) -> 
 
 
 def test_answer_to_a_call_nobody_made_is_refused() -> None:
-    assert "nobody made" in reasons(CUSTOMER_MESSAGE, TOOL_RESULT)
-    assert "nobody made" in reasons(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, TOOL_RESULT)
+    assert "does not exist" in reasons(CUSTOMER_MESSAGE, TOOL_RESULT)
+    assert "does not exist" in reasons(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, TOOL_RESULT)
 
 
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"id": True}, "neither a text nor a whole number"),
+        ({"id": True}, "neither a string nor an integer"),
         ({"id": "x" * 201}, "longer than 200"),
         ({"reward": "high"}, "not a number"),
-        ({"outcome": "splendid"}, "none of solved"),
+        ({"outcome": "splendid"}, "not one of solved"),
         ({"messages": None}, "no list of messages"),
-        ({"messages": []}, "No customer"),
+        ({"messages": []}, "no message of a customer"),
         ({"messages": [CUSTOMER_MESSAGE] * (MOST_MESSAGES + 1)}, "at most 2000"),
     ],
 )
@@ -189,8 +189,8 @@ def test_flawed_line_says_what_is_wrong(given: dict[str, Any], reason: str) -> N
         (b"\xff", "not UTF-8"),
         (b"{", "not JSON"),
         (b"[]", "not an object"),
-        (b'{"reward": NaN}', "NaN is no number"),
-        (b'{"reward": 1e999}', "1e999 is no number"),
+        (b'{"reward": NaN}', "NaN is not a JSON number"),
+        (b'{"reward": 1e999}', "1e999 is not a JSON number"),
         (b"[" * 200_000, "nested too deeply"),
         (b'{"id": 1, "messages": [{"role": "user", "content": "a\\u0000"}]}', "NUL"),
         (b'{"id": 1, "messages": [{"role": "user", "content": "a\\ud800"}]}', "surrogate"),

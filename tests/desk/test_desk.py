@@ -105,7 +105,7 @@ def test_a_later_draft_overtakes_the_one_that_waits(world: World, thread: Conver
             first, actor=world.operator, message_id=last_message_id(world, thread), reviewed_sha256=first.text_sha256
         )
     assert refusal.value.current_content == {"draft_id": second.pk, "text": "It arrives today."}
-    assert f"Draft {second.pk} stands in its place" in str(refusal.value)
+    assert f"Draft {second.pk} replaces it" in str(refusal.value)
     assert reload_row(world, second).status == Draft.Status.OPEN
 
 
@@ -122,7 +122,7 @@ def test_an_overtaken_draft_without_another_says_so(world: World, thread: Conver
 def test_a_yes_is_bound_to_the_words_the_person_saw(world: World, thread: Conversation) -> None:
     draft = make_waiting_draft(world, thread)
     sending: dict[str, Any] = {"actor": world.operator, "message_id": last_message_id(world, thread)}
-    with pytest.raises(ReviewedContentChanged, match="What you read is not what this draft says"):
+    with pytest.raises(ReviewedContentChanged, match="This draft has another text than the one you read"):
         send_draft(draft, **sending, reviewed_sha256="0" * 64)
     send_draft(draft, **sending, reviewed_sha256=draft.text_sha256)
     sent = reload_row(world, draft)
@@ -273,7 +273,7 @@ def test_send_rules_are_read_as_the_modes_take_them(world: World) -> None:
 
 
 def test_a_send_rule_names_a_channel_or_a_skill_and_is_there_once(world: World) -> None:
-    with pytest.raises(Invalid, match="Name a channel, a skill, or both"):
+    with pytest.raises(Invalid, match="Choose a channel, a skill, or both"):
         make_send_rule(world, "")
     rule = make_send_rule(world)
     with pytest.raises(Conflict, match="There is a rule for this agent"):

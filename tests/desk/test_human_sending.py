@@ -163,10 +163,10 @@ def test_a_person_writes_only_where_the_agent_is_locked_out(world: World) -> Non
 
 def test_a_conversation_is_taken_over_and_handed_back_once(world: World) -> None:
     thread = make_conversation(world)
-    with pytest.raises(Conflict, match="Nobody holds"):
+    with pytest.raises(Conflict, match="Nobody has taken over"):
         hand_back_conversation(thread, actor=world.operator)
     take_over_conversation(thread, actor=world.operator)
-    with pytest.raises(Conflict, match="You hold this conversation already"):
+    with pytest.raises(Conflict, match="You have taken over this conversation already"):
         take_over_conversation(thread, actor=world.operator)
     assert (thread.taken_over_by, thread.is_held) == (world.operator.label, True)
     take_over_conversation(thread, actor=world.admin)
@@ -176,13 +176,13 @@ def test_a_conversation_is_taken_over_and_handed_back_once(world: World) -> None
     resolve_conversation(thread, actor=world.operator)
     with pytest.raises(IllegalTransition, match="This conversation is resolved"):
         take_over_conversation(thread, actor=world.operator)
-    with pytest.raises(IllegalTransition, match="nobody writes in it any more"):
+    with pytest.raises(IllegalTransition, match="takes no more messages"):
         send_message(thread, actor=world.operator, sender=Message.Sender.OPERATOR, text="Hello.", wire={})
 
 
 def test_an_agent_neither_ends_nor_frees_what_a_person_holds(world: World) -> None:
     thread = make_taken_over_conversation(world)
-    with pytest.raises(NotPermitted, match="A colleague has this conversation in hand"):
+    with pytest.raises(NotPermitted, match="A colleague has taken over this conversation"):
         resolve_conversation(thread, actor=world.bot)
     with pytest.raises(NotPermitted):
         hand_back_conversation(thread, actor=world.bot)
@@ -274,7 +274,7 @@ def test_an_answer_after_the_end_opens_what_follows(world: World) -> None:
     question = make_escalation(world, thread)
     resolve_conversation(thread, actor=world.operator)
     answered = make_escalation(world, make_conversation(world))
-    with pytest.raises(IllegalTransition, match="nobody writes in it any more"):
+    with pytest.raises(IllegalTransition, match="takes no more messages"):
         answer_question(question, actor=world.operator, answer="Yes.", word_for_word=True)
     answer_question(question, actor=world.operator, answer="Yes.")
     with acting_as(world.operator):

@@ -16,8 +16,8 @@ def test_what_an_agent_said_to_its_customer_may_be_reported() -> None:
     ("reply", "message"),
     [
         (ReportableReply(is_agents=True, is_off_the_record=True, is_talk=False), "off the record"),
-        (ReportableReply(is_agents=True, is_off_the_record=False, is_talk=True), "theirs alone"),
-        (ReportableReply(is_agents=False, is_off_the_record=False, is_talk=False), "judged on its own page"),
+        (ReportableReply(is_agents=True, is_off_the_record=False, is_talk=True), "private"),
+        (ReportableReply(is_agents=False, is_off_the_record=False, is_talk=False), "on its own page"),
     ],
 )
 def test_everything_else_is_refused_with_its_reason(reply: ReportableReply, message: str) -> None:
@@ -26,7 +26,7 @@ def test_everything_else_is_refused_with_its_reason(reply: ReportableReply, mess
 
 
 def test_another_reason_is_explained() -> None:
-    assert "in words" in missing_explanation(OTHER_REASON, " \n")
+    assert "Explain" in missing_explanation(OTHER_REASON, " \n")
     assert missing_explanation(OTHER_REASON, "It is in the wrong language.") == ""
     assert missing_explanation("wrong_fact", "") == ""
 

@@ -62,7 +62,7 @@ def test_each_person_reports_a_reply_once_and_again_after_taking_it_back(world: 
 
 def test_only_its_reporter_takes_a_report_back_and_the_history_keeps_the_words(world: World) -> None:
     report = make_report(world)
-    with pytest.raises(NotPermitted, match="Only whoever made a report"):
+    with pytest.raises(NotPermitted, match="Only its author"):
         withdraw_report(report, actor=world.admin)
     with pytest.raises(Stale):
         withdraw_report(report, actor=world.operator, read_at=report.version + 1)
@@ -138,7 +138,7 @@ def test_only_what_an_agent_said_to_its_customer_is_reported(world: World, sende
     with acting_as(world.operator):
         others = thread.messages.filter(sender=sender, is_reply=False).last()
     message = others or send_operator_message(world, thread)
-    with pytest.raises(Conflict, match="Only what an agent said"):
+    with pytest.raises(Conflict, match="Only an agent's replies"):
         make_report_of(world, message)
     assert insert_report(world, message, thread).sqlstate == NO_RIGHT
     proper = make_reply(world)

@@ -32,6 +32,6 @@ def test_an_act_that_changes_does_not_remove(world: World) -> None:
 def test_an_act_changes_no_column_that_it_neither_governs_nor_stamps(world: World) -> None:
     # R018
     skill = make_skill(world)
-    with pytest.raises(NotPermitted, match="Amend a skill does not change drafted_by"):  # noqa: SIM117
+    with pytest.raises(NotPermitted, match="“amend a skill” does not change drafted_by"):  # noqa: SIM117
         with governed(Act.SKILL_AMEND, skill, actor=world.operator) as row:
             row.drafted_by = "operator:1"

@@ -156,7 +156,7 @@ def test_an_agent_with_every_grant_still_approves_nothing(world: World) -> None:
 def test_an_act_writes_no_governed_field_of_another_act(world: World) -> None:
     # R018: what an act may write stands in the policy, whatever the code inside it does.
     persona = make_persona(world)
-    with pytest.raises(NotPermitted, match="Amend a persona does not change status"):  # noqa: SIM117
+    with pytest.raises(NotPermitted, match="“amend a persona” does not change status"):  # noqa: SIM117
         with governed(Act.PERSONA_AMEND, persona, actor=world.operator) as row:
             row.archive()
     assert records(world, persona)[-1].act == "persona.create"
@@ -194,7 +194,7 @@ def test_what_row_security_refuses_is_not_permitted_in_words(world: World) -> No
     # R008: the policy lets agents draft; PostgreSQL lets each draft its own.
     neighbour = create_agent("sales", "Sales", actor=world.admin)
     values = {"title": "Greet", "description": "Hi.", "body": "Hi."}
-    with pytest.raises(NotPermitted, match="The database refuses this change of skill"):
+    with pytest.raises(NotPermitted, match="The database does not let the current role change this skill"):
         draft_skill(neighbour.pk, actor=world.bot, values=values)
     assert draft_skill(world.agent.pk, actor=world.bot, values=values).version == 1
 
@@ -202,7 +202,7 @@ def test_what_row_security_refuses_is_not_permitted_in_words(world: World) -> No
 def test_a_reference_to_nothing_is_refused_at_once_and_in_words(world: World) -> None:
     # R006: another tenant's agent is nothing.
     for agent_id in (10**9, make_world().agent.pk):
-        with pytest.raises(Invalid, match="refers to something that is not there"):
+        with pytest.raises(Invalid, match="refers to a row that does not exist"):
             create_persona(agent_id, actor=world.operator, values={})
     assert create_persona(world.agent.pk, actor=world.operator, values={}).version == 1
 

@@ -49,7 +49,7 @@ def test_names_are_told_when_asked_for_and_each_thing_once(
         mcp_server, world.token, lambda client: client.call_tool("list_skill", {})
     ).message.startswith("There is no")
     other_server = replace(mcp_server, url=f"{mcp_server.url}?names=other")
-    assert "say davepi" in protocol_error(other_server, world.token, lambda client: client.list_tools()).message
+    assert "send davepi" in protocol_error(other_server, world.token, lambda client: client.list_tools()).message
 
 
 @pytest.mark.slow

@@ -94,9 +94,9 @@ def test_dating_a_line_is_one_change_that_vouches_for_nothing_and_can_be_taken_b
 
 def test_only_people_date_a_line_that_stands_and_that_they_read(world: World) -> None:
     memory, block = make_memory(world, SALE), make_block(world, body=SALE)
-    with pytest.raises(Invalid, match="No line there reads so"):
+    with pytest.raises(Invalid, match="There is no such line in this text"):
         set_memory_line_dates(memory, actor=world.operator, line="Other.", dates=EXPIRED_DATES)
-    with pytest.raises(Invalid, match="No line there reads so"):
+    with pytest.raises(Invalid, match="There is no such line in this text"):
         set_block_line_dates(block, actor=world.operator, line="", dates=EXPIRED_DATES)
     with pytest.raises(Stale):
         set_memory_line_dates(memory, actor=world.operator, line=SALE, dates=EXPIRED_DATES, read_at=7)

@@ -151,12 +151,12 @@ def test_quarantined_lines_keep_their_dates(place: str, world: World) -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        ({"lines": [LINE], "valid_until": {LINE: "soon"}}, "“soon” is no day"),
-        ({"lines": [LINE], "review_after": {LINE: "9999-99-99"}}, "“9999-99-99” is no day"),
-        ({"lines": [LINE], "valid_until": {LINE: "9999-12-31"}}, "is no day"),
-        ({"lines": [LINE], "valid_until": {OTHER_LINE: "2999-12-31"}}, "said of a line that is not here"),
-        ({"lines": [LINE], "valid_until": [LINE]}, "as lines with a day each"),
-        ({"lines": [LINE], "valid_until": {LINE: 3}}, "as lines with a day each"),
+        ({"lines": [LINE], "valid_until": {LINE: "soon"}}, "“soon” is not a date"),
+        ({"lines": [LINE], "review_after": {LINE: "9999-99-99"}}, "“9999-99-99” is not a date"),
+        ({"lines": [LINE], "valid_until": {LINE: "9999-12-31"}}, "is not a date"),
+        ({"lines": [LINE], "valid_until": {OTHER_LINE: "2999-12-31"}}, "names a line that is not in the proposal"),
+        ({"lines": [LINE], "valid_until": [LINE]}, "as a mapping from lines to dates"),
+        ({"lines": [LINE], "valid_until": {LINE: 3}}, "as a mapping from lines to dates"),
         ({"valid_until": {LINE: "2999-12-31"}}, "Send `lines`"),
     ],
 )
@@ -171,7 +171,7 @@ def test_dates_that_are_none_are_refused_in_words(message: dict[str, Any], why: 
 def test_a_whole_text_with_the_day_of_a_line_that_it_lacks_is_refused() -> None:
     world = make_world(memory_review=MemoryReview.ALL)
     amend_memory(make_memory(world), actor=world.bot, body=LINE, heard=NO_RECEIVED_TEXTS)
-    with pytest.raises(Invalid, match="said of a line that is not here"):
+    with pytest.raises(Invalid, match="names a line that is not in the proposal"):
         approve_as_read(
             latest_proposal(world), world.operator, {"body": LINE, "valid_until": {OTHER_LINE: "2999-12-31"}}
         )

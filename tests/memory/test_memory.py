@@ -120,7 +120,7 @@ def test_a_memory_decided_on_an_older_version_is_refused(world: World) -> None:
 def test_an_agent_writes_no_neighbours_memory(world: World) -> None:
     # R008, R014
     neighbour = create_agent("sales", "Sales", actor=world.admin)
-    with pytest.raises(NotPermitted, match="The database refuses"):
+    with pytest.raises(NotPermitted, match="The database does not let"):
         create_memory(neighbour.pk, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Forget everything.")
     theirs = create_memory(neighbour.pk, actor=world.operator, body="Sell.")
     with pytest.raises(NotVisible):
@@ -130,7 +130,7 @@ def test_an_agent_writes_no_neighbours_memory(world: World) -> None:
 def test_a_customer_has_one_profile_in_the_tenant(world: World) -> None:
     # R008, R085
     make_profile(world, "http:sam")
-    with pytest.raises(Conflict, match="There is a profile for this end user already"):
+    with pytest.raises(Conflict, match="There is a profile for this customer already"):
         make_profile(world, "http:sam")
     assert make_profile(world, "slack:sam").pk, "the same id on two channels is two people (R009)"
     assert make_profile(make_world(), "http:sam").pk

@@ -21,7 +21,7 @@ def world() -> World:
 def test_an_agent_has_one_block_per_label(world: World) -> None:
     # R159
     make_block(world, "Preferences")
-    with pytest.raises(Conflict, match="This agent has a block of that label already"):
+    with pytest.raises(Conflict, match="This agent has a block with this label already"):
         make_block(world, "Preferences")
     assert create_block(make_neighbour(world).pk, actor=world.operator, values={"label": "Preferences"}).pk
     assert make_block(make_world(), "Preferences").pk
@@ -32,7 +32,7 @@ def test_no_two_labels_differ_by_case_or_by_what_stands_between_words_alone(worl
     # Neither a model nor a reviewer tells them apart.
     make_block(world, "Preferences")
     other = make_block(world, "Hours")
-    with pytest.raises(Conflict, match="a block of that label already, in some spelling"):
+    with pytest.raises(Conflict, match="a block with this label already, in some spelling"):
         make_block(world, label)
     with pytest.raises(Conflict):
         write_block(other, actor=world.operator, values={"label": label})
@@ -126,7 +126,7 @@ def test_a_block_stays_with_its_agent(world: World) -> None:
     # R008, R014
     neighbour = make_neighbour(world)
     block = make_block(world)
-    with pytest.raises(NotPermitted, match="Write a block does not change agent"):
+    with pytest.raises(NotPermitted, match="“write a block” does not change agent"):
         write_block(block, actor=world.operator, values={"agent": neighbour})
     theirs = create_block(neighbour.pk, actor=world.operator, values={"label": "Theirs"})
     with pytest.raises(NotVisible):
@@ -137,7 +137,7 @@ def test_a_block_stays_with_its_agent(world: World) -> None:
 
 def test_a_block_for_an_agent_of_another_tenant_is_refused(world: World) -> None:
     # R006
-    with pytest.raises(Invalid, match="refers to something that is not there"):
+    with pytest.raises(Invalid, match="refers to a row that does not exist"):
         create_block(make_world().agent.pk, actor=world.operator, values={"label": "Facts"})
 
 

@@ -107,7 +107,7 @@ def test_dating_a_line_is_one_change_that_vouches_for_nothing_and_can_be_taken_b
 def test_only_people_date_a_line_that_stands_and_that_they_read(world: World) -> None:
     profile = make_profile(world, KEY, notes=CAST)
     for line in ("Other.", ""):
-        with pytest.raises(Invalid, match="No line there reads so"):
+        with pytest.raises(Invalid, match="There is no such line in this text"):
             set_profile_line_dates(profile, actor=world.operator, line=line, dates=EXPIRED_DATES)
     with pytest.raises(Stale):
         set_profile_line_dates(profile, actor=world.operator, line=CAST, dates=EXPIRED_DATES, read_at=7)
@@ -164,7 +164,7 @@ def test_where_all_memory_waits_a_line_waits_with_its_day_and_an_undo_brings_the
         "valid_until": {CAST: "2998-12-31"},
         "review_after": {CAST: "2998-06-01"},
     }
-    with pytest.raises(Invalid, match="a line that is not here"):
+    with pytest.raises(Invalid, match="a line that is not in the proposal"):
         approve_as_read(proposal, world.operator, {"notes": CAST, "valid_until": {DOG: "2999-01-01"}})
     approve_as_read(proposal, world.operator)
     assert dates(world) == {CAST: (FUTURE_DATES.valid_until, FUTURE_DATES.review_after)}

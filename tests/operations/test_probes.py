@@ -49,7 +49,11 @@ def test_without_the_broker_an_installation_is_degraded_and_ready(db: None, clie
     ("statement", "part", "says"),
     [
         ("DELETE FROM django_migrations WHERE app = 'governance' AND name LIKE '0003%'", "migrations", "1 migrations"),
-        ("ALTER TABLE skills_skill NO FORCE ROW LEVEL SECURITY", "walls", "2 walls are not as declared"),
+        (
+            "ALTER TABLE skills_skill NO FORCE ROW LEVEL SECURITY",
+            "walls",
+            "2 policies, triggers or rights are not as declared",
+        ),
     ],
 )
 def test_with_another_database_than_this_release_needs_it_is_not_ready(

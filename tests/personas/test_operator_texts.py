@@ -107,11 +107,11 @@ def test_a_card_may_be_blank(world: World) -> None:
 def test_whose_card_or_rule_it_is_never_changes(world: World) -> None:
     sales = create_agent("sales", "Sales", actor=world.system)
     rule, card = make_rule(world), make_identity_card(world)
-    with pytest.raises(NotPermitted, match="Amend a rule does not change agent"):
+    with pytest.raises(NotPermitted, match="“amend a rule” does not change agent"):
         amend_rule(rule, actor=world.operator, values={"agent": sales})
-    with pytest.raises(NotPermitted, match="Write an identity card does not change agent"):
+    with pytest.raises(NotPermitted, match="“write an identity card” does not change agent"):
         write_identity_card(card, actor=world.operator, values={"agent": sales})
-    with pytest.raises(NotPermitted, match="Write an identity card does not change line_key"):
+    with pytest.raises(NotPermitted, match="“write an identity card” does not change line_key"):
         write_identity_card(card, actor=world.operator, values={"line_key": "sales", "hours": "Never."})
     assert records(world, card)[-1].version_after == 1
 

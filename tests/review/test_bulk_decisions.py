@@ -87,7 +87,7 @@ def test_what_one_is_refused_keeps_no_other_from_being_decided(world: World) -> 
     assert item_states(world, bulk) == ["done", "refused", "refused", "refused", "done"]
     assert "changed since you read it" in refusals[1]
     assert "quarantined" in refusals[2]
-    assert refusals[3] == "It is not there any more."
+    assert refusals[3] == "The proposal no longer exists."
     assert reload_proposal(world, changed).state == Proposal.State.OPEN
 
 
@@ -176,7 +176,7 @@ def test_nobody_decides_in_another_persons_name_nor_adds_to_their_word(world: Wo
 
 @pytest.mark.parametrize(
     ("body", "message"),
-    [(REFUND_BODY, "Its risk is high"), (INJECTION_BODY, "The scanner points at something in its words")],
+    [(REFUND_BODY, "Its risk is high"), (INJECTION_BODY, "The scanner found something in its words")],
 )
 def test_a_draft_that_reaches_further_or_looks_odd_is_approved_by_itself(world: World, body: str, message: str) -> None:
     draft = waiting_draft(world, body=body)
@@ -194,17 +194,17 @@ def test_words_that_came_from_elsewhere_are_approved_by_themselves_and_may_be_re
     with acting_as(world.operator):
         proposal = submission_of(draft, world.operator)
     assert proposal is not None
-    assert "words, which are read on its own page" in bulk_exclusion_reason(world, proposal)
-    assert "words, which are read on its own page" in run_bulk_worker(world, begin_bulk_decision(world, [proposal]))[0]
+    assert "words, which a person has to read" in bulk_exclusion_reason(world, proposal)
+    assert "words, which a person has to read" in run_bulk_worker(world, begin_bulk_decision(world, [proposal]))[0]
     assert bulk_exclusion_reason(world, proposal, Verb.REJECT) == ""
     assert run_bulk_worker(world, begin_bulk_decision(world, [proposal], Verb.REJECT)) == [""]
 
 
 def test_what_is_above_low_is_neither_approved_nor_rejected_together(world: World) -> None:
     patch = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    assert "only changes of low risk are decided together" in bulk_exclusion_reason(world, patch)
+    assert "only changes of low risk are decided in bulk" in bulk_exclusion_reason(world, patch)
     assert (
-        "only changes of low risk are decided together"
+        "only changes of low risk are decided in bulk"
         in run_bulk_worker(world, begin_bulk_decision(world, [patch], Verb.REJECT))[0]
     )
 

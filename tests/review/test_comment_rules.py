@@ -15,9 +15,9 @@ def test_a_comment_says_something_within_its_length(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "Write a line."),
-        (" \n\t", "Write a line."),
-        ("x" * (COMMENT_CHARACTERS + 1), "It has 4,001 characters, and 4,000 are the most."),
+        ("", "Write some text."),
+        (" \n\t", "Write some text."),
+        ("x" * (COMMENT_CHARACTERS + 1), "The comment has 4,001 characters; at most 4,000 are allowed."),
     ],
 )
 def test_a_flaw_says_what_to_do(text: str, message: str) -> None:

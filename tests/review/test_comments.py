@@ -61,7 +61,7 @@ def make_proposal_again(world: World) -> Proposal:
 
 def test_only_its_author_takes_a_comment_back_and_the_history_keeps_the_words(world: World) -> None:
     comment = make_comment(world)
-    with pytest.raises(NotPermitted, match="Only whoever wrote a comment"):
+    with pytest.raises(NotPermitted, match="Only the author of a comment"):
         withdraw_comment(comment, actor=world.admin)
     with pytest.raises(Stale):
         withdraw_comment(comment, actor=world.operator, read_at=comment.version + 1)

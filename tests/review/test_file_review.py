@@ -92,7 +92,7 @@ def test_a_file_that_came_after_a_revision_was_proposed_counts_when_it_is_decide
 @pytest.mark.parametrize(
     ("name", "content", "note"),
     [
-        ("form.pdf", PDF, "Download it and look"),
+        ("form.pdf", PDF, "Download it to review it"),
         ("long.txt", b"x" * (FILE_CHARACTERS + 1), "Download it to read the rest"),
     ],
 )
@@ -109,4 +109,4 @@ def test_a_file_that_is_gone_says_so_where_its_text_would_stand(world: World) ->
     skill = make_skill_with_file(world)
     delete_bytes(skill.files[0].key)
     [file] = review_sheet(world).files
-    assert (file.text, "not the one that was uploaded" in file.note) == (None, True)
+    assert (file.text, "missing or differs from the uploaded one" in file.note) == (None, True)

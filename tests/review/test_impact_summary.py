@@ -88,31 +88,31 @@ EXPECTED_SUMMARIES: Mapping[Kind, tuple[Callable[[World], Proposal], str]] = {
     ),
     Kind.MEMORY_LINES: (
         lambda world: hold_proposal(make_memory(world), LINES_SHARE, world),
-        "Agent support remembers 1 more line and 1 line less with every customer.",
+        "Agent support remembers 1 more line and 1 fewer line with every customer.",
     ),
     Kind.MEMORY_BODY: (
         lambda world: hold_proposal(make_memory(world), WHOLE_SHARE, world),
-        "Agent support remembers 2 more lines and 1 line less with every customer.",
+        "Agent support remembers 2 more lines and 1 fewer line with every customer.",
     ),
     Kind.BLOCK_LINES: (
         lambda world: hold_proposal(make_block(world), LINES_SHARE, world),
-        "Agent support has 1 more line and 1 line less in its block “BusinessFacts”, with every customer while it is pinned.",
+        "Agent support has 1 more line and 1 fewer line in its block “BusinessFacts”, with every customer while it is pinned.",
     ),
     Kind.BLOCK_BODY: (
         lambda world: hold_proposal(make_block(world), WHOLE_SHARE, world),
-        "Agent support has 2 more lines and 1 line less in its block “BusinessFacts”, with every customer while it is pinned.",
+        "Agent support has 2 more lines and 1 fewer line in its block “BusinessFacts”, with every customer while it is pinned.",
     ),
     Kind.PROFILE_CHANGE: (
         lambda world: propose_profile(make_profile(world), {"notes": "Has a dog."}, actor=world.bot, evidence=None),
-        "Agent support goes by other notes of one customer; for everybody else nothing changes.",
+        "Agent support uses other notes for one customer; nothing changes for everybody else.",
     ),
     Kind.RULE_LINES: (
         lambda world: propose_rules(world.agent, actor=world.bot, lines=["Be brief.", "Be kind."]),
-        "Agent support keeps 2 more rules with every customer.",
+        "Agent support follows 2 more rules with every customer.",
     ),
     Kind.RULE_CHANGE: (
         lambda world: propose_rule_change(make_rule(world), actor=world.bot, text="Never name a rival."),
-        "The rule reads otherwise in every conversation that it holds in.",
+        "The rule changes in every conversation to which it applies.",
     ),
 }
 
@@ -126,7 +126,7 @@ def test_every_kind_says_what_a_yes_changes_and_for_whom(world: World, kind: Kin
 
 def test_what_holds_for_the_organisation_says_every_agent(world: World) -> None:
     by_an_agent = propose_rules(tenant_settings(world), actor=world.bot, lines=["Be brief."])
-    assert consequence_text(by_an_agent, world) == "Every agent keeps 1 more rule with every customer."
+    assert consequence_text(by_an_agent, world) == "Every agent follows 1 more rule with every customer."
 
 
 def test_a_patch_that_a_reviewer_put_into_words_names_their_sections(world: World) -> None:

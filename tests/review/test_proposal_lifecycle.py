@@ -146,12 +146,12 @@ def test_what_others_draft_for_an_agent_fills_no_queue_of_its_own(world: World) 
 
 def test_a_quarantined_proposal_is_decided_after_release(world: World) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    with pytest.raises(Invalid, match="Say why it is held apart"):
+    with pytest.raises(Invalid, match="Give a reason for the quarantine"):
         quarantine_proposal(proposal, actor=world.operator, reason=" ")
     quarantine_proposal(proposal, actor=world.operator, reason="Looks planted.")
     with pytest.raises(IllegalTransition, match="Release it first"):
         approve_as_read(proposal, world.operator, {"style": "Hello."})
-    with pytest.raises(Invalid, match="Say why it may be decided"):
+    with pytest.raises(Invalid, match="Give a reason for the release"):
         release_proposal(proposal, actor=world.operator, reason="")
     release_proposal(proposal, actor=world.admin, reason="It is harmless.")
     assert approve_as_read(proposal, world.operator, {"style": "Hello."}).applied
@@ -160,16 +160,16 @@ def test_a_quarantined_proposal_is_decided_after_release(world: World) -> None:
 def test_a_quarantined_draft_is_neither_approved_nor_resubmitted(world: World) -> None:
     skill = make_skill(world)
     quarantine_proposal(waiting_for(world, skill), actor=world.operator, reason="Looks planted.")
-    with pytest.raises(NotPermitted, match="holds this draft apart"):
+    with pytest.raises(NotPermitted, match="of this draft is in quarantine"):
         approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
-    with pytest.raises(NotPermitted, match="holds this draft apart"):
+    with pytest.raises(NotPermitted, match="of this draft is in quarantine"):
         amend_skill(skill, actor=world.bot, values={"body": "Other."})
 
 
 def test_what_is_put_off_comes_back_by_itself(world: World) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     now = timezone.now()
-    with pytest.raises(Invalid, match="still to come"):
+    with pytest.raises(Invalid, match="moment in the future"):
         snooze_proposal(proposal, actor=world.operator, until=now - timedelta(days=1))
     snooze_proposal(proposal, actor=world.operator, until=now + timedelta(days=1))
     with acting_as(world.operator):
@@ -201,7 +201,7 @@ def test_a_request_for_other_words_is_cleared_by_the_answer(world: World) -> Non
 
 def test_only_what_ran_out_of_time_expires(world: World) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    with pytest.raises(IllegalTransition, match="has time left"):
+    with pytest.raises(IllegalTransition, match="has not run out of time"):
         expire_proposal(proposal, actor=world.system)
 
 

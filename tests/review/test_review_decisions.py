@@ -189,7 +189,7 @@ def test_a_new_skill_is_approved_as_edited_and_undone_as_drafted(world: World) -
 
 def test_a_new_skill_is_edited_whole_or_not_at_all(world: World) -> None:
     proposal = waiting_for(world, make_skill(world))
-    with pytest.raises(Invalid, match="approved whole"):
+    with pytest.raises(Invalid, match="approved as a whole"):
         approve_as_read(proposal, world.operator, {"body": "Ours."})
 
 
@@ -248,7 +248,7 @@ def test_a_deprecation_is_for_good(world: World) -> None:
     # R092
     proposal = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody uses it.")
     approve_as_read(proposal, world.operator)
-    with pytest.raises(IllegalTransition, match="nobody can undo this"):
+    with pytest.raises(IllegalTransition, match="this cannot be undone"):
         undo(proposal, actor=world.operator)
 
 
@@ -282,7 +282,7 @@ def test_only_who_applied_it_may_undo_it(world: World) -> None:
 def test_a_yes_names_the_person_who_gives_it(world: World) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     verdict = ApprovalVerdict(proposal.content_sha256, RiskTier.LOW)
-    with pytest.raises(MissingActor, match="names the person"):
+    with pytest.raises(MissingActor, match="needs a person as its actor"):
         approve_proposal(proposal, actor=replace(world.operator, user_id=None), verdict=verdict)
 
 

@@ -17,11 +17,11 @@ def test_a_plain_name_passes(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("", "A filter has a name."),
-        ("\u200d", "A filter has a name."),
-        ("x" * 61, "The name has 61 characters, and 60 are the most."),
-        ("mine\u202etseb", "characters that nobody can see"),
-        ("a\x1bb", "characters that nobody can see"),
+        ("", "The filter has no name."),
+        ("\u200d", "The filter has no name."),
+        ("x" * 61, "The name has 61 characters; at most 60 are allowed."),
+        ("mine\u202etseb", "invisible characters"),
+        ("a\x1bb", "invisible characters"),
     ],
 )
 def test_a_name_that_says_nothing_or_hides_something_is_refused(name: str, message: str) -> None:

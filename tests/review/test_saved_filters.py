@@ -59,13 +59,13 @@ def test_agents_and_workers_have_no_right_to_the_table(world: World) -> None:
     for actor in (world.bot, world.system):
         assert run_and_undo(actor, SELECT_FILTERS).sqlstate == NO_RIGHT
         assert visible_filter_names(actor) == set()
-        with pytest.raises(NotPermitted, match="Only members of the tenant save filters"):
+        with pytest.raises(NotPermitted, match="Only members of the tenant can save filters"):
             make_filter(world, "Another", actor=actor)
 
 
 def test_a_shared_filter_is_deleted_by_its_maker_or_an_admin(world: World, colleague: Actor) -> None:
     by_maker, by_admin = make_filter(world), make_filter(world, "Another")
-    with pytest.raises(NotPermitted, match="Only whoever saved a shared filter deletes it, or an admin"):
+    with pytest.raises(NotPermitted, match="Only the person who saved a shared filter, or an admin, can delete it"):
         delete_filter(by_maker, actor=colleague)
     removing = "DELETE FROM review_savedfilter WHERE id = %s"
     assert run_and_undo(colleague, removing, [by_maker.pk]).rows == 0
@@ -87,7 +87,7 @@ def test_nobody_deletes_what_another_keeps_for_themselves(world: World) -> None:
 
 def test_a_person_keeps_so_many_and_a_place_that_is_free_is_taken_again(world: World) -> None:
     kept = [make_filter(world, f"Filter {number}") for number in range(FILTERS_KEPT)]
-    with pytest.raises(Conflict, match="You keep 20 filters, which is as many as one person may"):
+    with pytest.raises(Conflict, match="You have 20 saved filters, which is the limit"):
         make_filter(world, "One more")
     make_filter(world, "Of another person", actor=world.admin)
     delete_filter(kept[3], actor=world.operator)
@@ -99,10 +99,10 @@ def test_a_person_keeps_so_many_and_a_place_that_is_free_is_taken_again(world: W
 
 def test_a_name_is_taken_once_by_each_person(world: World) -> None:
     make_filter(world, "Ours")
-    with pytest.raises(Conflict, match="You have a filter of that name"):
+    with pytest.raises(Conflict, match="You already have a filter with this name"):
         make_filter(world, " Ours ", is_shared=False)
     assert make_filter(world, "Ours", actor=world.admin).name == "Ours"
-    with pytest.raises(Invalid, match="A filter has a name"):
+    with pytest.raises(Invalid, match="The filter has no name"):
         make_filter(world, "  ")
 
 

@@ -83,7 +83,7 @@ def test_what_was_taken_is_undone_and_what_was_left_out_is_offered_again(
 def test_no_section_and_one_that_is_not_proposed_are_refused(
     world: World, persona: Persona, proposal: Proposal, sections: tuple[str, ...]
 ) -> None:
-    with pytest.raises(Invalid, match=r"Take at least one .* to take none, reject it\. It would change style, goals\."):
+    with pytest.raises(Invalid, match=r"Choose at least one .*, or reject it\. It changes style, goals\."):
         approve_parts(proposal, world, *sections)
     assert reload_persona(world, persona).version == persona.version
 

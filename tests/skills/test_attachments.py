@@ -93,7 +93,7 @@ def test_a_person_who_changes_the_files_of_an_approved_skill_signs_anew(world: W
 def test_an_agent_changes_the_files_of_its_own_drafts_alone(world: World) -> None:
     # R018
     approved, persons = make_skill_with_file(world, "approved"), make_skill(world, actor=world.operator)
-    for skill, advice in ((approved, "draft a skill of your own"), (persons, "a draft of its own")):
+    for skill, advice in ((approved, "draft a skill of your own"), (persons, "its own drafts")):
         with pytest.raises(NotPermitted, match=advice):
             upload_file(skill, actor=world.bot, name="x.txt", content=b"x")
     with pytest.raises(NotPermitted, match="Ask an operator"):
@@ -115,7 +115,7 @@ def test_a_deprecated_skill_keeps_its_files_as_they_are(world: World) -> None:
     # R092
     skill = make_skill_with_file(world, "approved")
     deprecate_skill(skill, actor=world.operator)
-    with pytest.raises(NotPermitted, match="Draft a fresh one"):
+    with pytest.raises(NotPermitted, match="Draft a new skill"):
         upload_file(skill, actor=world.operator, name="x.txt", content=b"x")
 
 
@@ -176,7 +176,7 @@ def test_bytes_lie_in_a_private_folder_of_the_tenant_under_a_random_key(world: W
 def test_limits_say_which_field_which_value_and_which_limit(world: World, settings: Settings) -> None:
     skill = make_skill(world)
     settings.ATTACHMENT_BYTES = 10
-    with pytest.raises(Invalid, match="11 bytes; 10 are allowed") as refusal:
+    with pytest.raises(Invalid, match="11 bytes; at most 10 are allowed") as refusal:
         upload_file(skill, actor=world.bot, name="x.txt", content=b"x" * 11)
     assert set(refusal.value.fields) == {"file"}
     settings.ATTACHMENTS_PER_SKILL = 1
@@ -184,7 +184,7 @@ def test_limits_say_which_field_which_value_and_which_limit(world: World, settin
     with pytest.raises(Invalid, match="at most 1 files, and this one has 1"):
         upload_file(skill, actor=world.bot, name="y.txt", content=b"y")
     settings.ATTACHMENTS_PER_SKILL = 2
-    with pytest.raises(Invalid, match=r"a file X\.TXT already") as refusal:
+    with pytest.raises(Invalid, match=r"already has a file X\.TXT") as refusal:
         upload_file(skill, actor=world.bot, name="X.TXT", content=b"y")
     assert set(refusal.value.fields) == {"name"}
 

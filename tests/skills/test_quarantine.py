@@ -122,14 +122,14 @@ def test_no_skill_and_no_file_of_one_is_called_like_another_but_for_its_case(
 
 def test_it_says_why_and_is_not_there_twice(world: World) -> None:
     skill = make_skill(world)
-    with pytest.raises(Invalid, match="Say why nobody may use it"):
+    with pytest.raises(Invalid, match="Give a reason for the quarantine"):
         quarantine_skill(skill, actor=world.operator, reason=" ")
     with pytest.raises(Conflict, match="not in quarantine"):
         release_skill(skill, actor=world.operator, reason="Why not.")
     quarantine_skill(skill, actor=world.operator, reason="Odd.")
     with pytest.raises(Conflict, match=r"in quarantine already: Odd\."):
         quarantine_skill(skill, actor=world.operator, reason="Again.")
-    with pytest.raises(Invalid, match="Say why it may be used again"):
+    with pytest.raises(Invalid, match="Give a reason for the release"):
         release_skill(skill, actor=world.operator, reason="")
 
 

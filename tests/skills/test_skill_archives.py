@@ -60,7 +60,7 @@ def test_a_link_or_a_device_is_refused(kind: int) -> None:
 
 @pytest.mark.parametrize("names", [("a/B.md", "a/b.md"), ("a/\u00e4.md", "a/a\u0308.md"), ("straße", "STRASSE")])
 def test_names_that_are_one_on_some_system_are_refused(names: tuple[str, str]) -> None:
-    assert "is there twice" in refusal_of(make_zip(dict.fromkeys(names, b"x")))
+    assert "occurs twice" in refusal_of(make_zip(dict.fromkeys(names, b"x")))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -69,7 +69,7 @@ def test_the_same_name_twice_is_refused() -> None:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("a/SKILL.md", SKILL_MD)
         archive.writestr("a/SKILL.md", make_skill_md())
-    assert "is there twice" in refusal_of(out.getvalue())
+    assert "occurs twice" in refusal_of(out.getvalue())
 
 
 def test_a_bomb_is_refused_by_what_comes_out_whatever_it_says() -> None:
@@ -94,8 +94,8 @@ def test_more_bytes_than_are_read_are_refused() -> None:
 
 def test_what_is_encrypted_broken_or_packed_otherwise_is_refused() -> None:
     assert "is encrypted" in refusal_of(make_zip_entry("a", flags=0x1))
-    assert "packed in a way" in refusal_of(make_zip({"a": b"x" * 99}, zipfile.ZIP_BZIP2))
-    assert "packed in a way" in refusal_of(make_zip({"a": b"x" * 99}, zipfile.ZIP_LZMA))
+    assert "unsupported compression" in refusal_of(make_zip({"a": b"x" * 99}, zipfile.ZIP_BZIP2))
+    assert "unsupported compression" in refusal_of(make_zip({"a": b"x" * 99}, zipfile.ZIP_LZMA))
     whole = make_zip({"a/SKILL.md": SKILL_MD})
     assert "is broken" in refusal_of(whole[: len(whole) // 2])
     assert "is broken" in refusal_of(whole.replace(SKILL_MD[:0] + whole[40:60], bytes(20)))
@@ -167,8 +167,8 @@ def test_every_skill_of_an_archive_is_found_by_its_folder() -> None:
     ]
     assert [file.name for file in one.files] == ["SKILL.md"], "a runbook in a runbook's folder is a file of it"
     assert "has no front matter" in broken.flaw
-    assert "came before it" in again.flaw
-    assert inner.notes == ("Its folder is called other; the skill is named-otherwise.",)
+    assert "holds another skill named one" in again.flaw
+    assert inner.notes == ("The name of its folder is other; the skill's name is named-otherwise.",)
 
 
 def test_files_come_along_by_what_they_are_and_the_others_are_named() -> None:
@@ -189,13 +189,15 @@ def test_files_come_along_by_what_they_are_and_the_others_are_named() -> None:
     assert [entry.split(":")[0] for entry in skill.left_out] == [
         *("scripts/run.py", "assets/Addresses.csv", "big.txt", "odd.png", "fourth.txt")
     ]
-    assert skill.notes == ("data/old/terms.txt is kept as terms.txt: files here lie in no folders of their own.",)
+    assert skill.notes == (
+        "data/old/terms.txt is kept as terms.txt, because the files of a skill have no folders here.",
+    )
     assert skill.findings == ("override in the file terms.txt",)
 
 
 def test_more_skills_than_are_taken_at_once_are_refused_before_one_is_read() -> None:
     files = {f"s{each}/SKILL.md": make_skill_md(f"s{each}") for each in range(MAX_SKILLS + 1)}
-    with pytest.raises(UnreadableArchiveError, match=f"{MAX_SKILLS} are taken at once"):
+    with pytest.raises(UnreadableArchiveError, match=f"{MAX_SKILLS} can be imported at once"):
         find_skills(files)
 
 

@@ -225,7 +225,7 @@ def test_a_file_that_is_gone_or_another_stops_the_export(world: World, settings:
     skill = make_skill_with_file(world, "approved")
     stored = settings.ATTACHMENTS_DIR / skill.files[0].key
     stored.write_bytes(b"other")
-    with pytest.raises(NotVisible, match="not the one that was uploaded"):
+    with pytest.raises(NotVisible, match="missing or differs from the uploaded one"):
         export_skill(skill, world.operator)
 
 
@@ -280,7 +280,7 @@ def test_an_agent_imports_drafts_of_its_own_that_are_nobodys_words_but_strangers
 
 def test_the_system_imports_texts_and_nobody_attaches_files_without_a_name(world: World) -> None:
     [item] = import_skills(world, make_zip(SKILL_FILES), world.system)
-    assert (item.outcome, "Say as whom you import" in item.reason) == (ImportOutcome.REFUSED, True)
+    assert (item.outcome, "Name the member who imports it" in item.reason) == (ImportOutcome.REFUSED, True)
     assert import_one_skill(world, make_skill_md("two"), world.system).taint == "import"
 
 

@@ -79,7 +79,7 @@ def test_two_agents_skills_of_one_name_are_both_looked_through(world: World) -> 
 
 def test_an_agent_is_told_that_a_person_has_to_look(world: World) -> None:
     make_skill(world, "approved", body="Write to ada@example.org.")
-    with pytest.raises(FindingsUnconfirmed, match="A person has to look"):
+    with pytest.raises(FindingsUnconfirmed, match="A person has to review"):
         build_archive(select_approved_skills(actor=world.bot), actor=world.bot, confirm_findings=True)
     assert build_archive(select_approved_skills(actor=world.system), actor=world.system, confirm_findings=True)
 

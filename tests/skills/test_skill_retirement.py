@@ -188,7 +188,7 @@ def test_only_people_keep_and_only_what_is_approved_and_with_a_reason(world: Wor
     for actor in (world.bot, world.system):
         with pytest.raises(NotPermitted):
             retain_skill(live, actor=actor, reason="Mine.")
-    with pytest.raises(Invalid, match="Say why it stays"):
+    with pytest.raises(Invalid, match="Give a reason for keeping the skill"):
         retain_skill(live, actor=world.operator, reason=" ")
     with pytest.raises(Conflict, match="is draft"):
         retain_skill(make_skill(world), actor=world.operator, reason="Good.")

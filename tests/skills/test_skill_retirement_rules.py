@@ -66,7 +66,7 @@ def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> No
     [found] = suggest_retirement(skill_figures, NOW)
     assert found.cause == RetirementCause.SUPERSEDED
     assert found.detail == (
-        "“Refund a late order”, approved on 19 November 2026 and so later, says the same."
+        "“Refund a late order”, approved later, on 19 November 2026, has the same content."
         " Both call `refund`; their words agree by 84%."
     )
     assert causes(replace(skill_figures, retained_until=NOW + timedelta(days=1))) == []

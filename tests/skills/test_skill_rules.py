@@ -119,20 +119,20 @@ def test_a_file_is_taken_when_name_and_content_say_the_same(name: str, content: 
 @pytest.mark.parametrize(
     ("name", "content", "field", "reason"),
     [
-        ("a.docx", b"PK\x03\x04", "name", "Files that end in .docx are not taken. Send one of: txt, md,"),
-        ("a.html", b"<script>", "name", "Files that end in .html are not taken."),
-        ("a.svg", b"<svg/>", "name", "Files that end in .svg are not taken."),
+        ("a.docx", b"PK\x03\x04", "name", "Files with the extension .docx are not accepted. Send one of: txt, md,"),
+        ("a.html", b"<script>", "name", "Files with the extension .html are not accepted."),
+        ("a.svg", b"<svg/>", "name", "Files with the extension .svg are not accepted."),
         ("readme", b"x", "name", "has no extension"),
         ("", b"x", "name", "has no extension"),
-        ("x" * 117 + ".txt", b"x", "name", "The name has 121 characters; 120 are allowed."),
+        ("x" * 117 + ".txt", b"x", "name", "The name has 121 characters; at most 120 are allowed."),
         ("a.txt", b"", "file", "The file is empty."),
-        ("a.txt", b"x" * 101, "file", "The file has 101 bytes; 100 are allowed."),
-        ("a.png", b"%PDF-1.7", "file", "its name says image/png, its content application/pdf."),
-        ("a.pdf", b"plain words", "file", "its name says application/pdf, its content does not."),
-        ("a.txt", PNG, "file", "its name says text/plain, its content image/png."),
+        ("a.txt", b"x" * 101, "file", "The file has 101 bytes; at most 100 are allowed."),
+        ("a.png", b"%PDF-1.7", "file", "its extension means image/png, its content is application/pdf."),
+        ("a.pdf", b"plain words", "file", "its extension means application/pdf, its content is something else."),
+        ("a.txt", PNG, "file", "its extension means text/plain, its content is image/png."),
         ("a.txt", b"ab\xff", "file", "byte 2 is not UTF-8."),
         ("a.md", b"ab\x00c", "file", "character 2 is the control character U+0000."),
-        ("a.json", b"{", "file", "it is no JSON"),
+        ("a.json", b"{", "file", "it is not valid JSON"),
         ("a.json", b"[" * 100_000, "file", "its JSON is nested too deeply."),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_skill_has_so_many_files_and_each_name_once() -> None:
     files = [make_attachment("a.txt")]
     assert file_limit_refusal(files, "b.txt", 2) is None
     assert file_limit_refusal(files, "A.TXT", 2) == FileRefusal(
-        "name", "This skill has a file A.TXT already. Remove that one, or choose another name."
+        "name", "This skill already has a file A.TXT. Remove that one, or choose another name."
     )
     # A Cyrillic letter, and a wide one.
     assert file_limit_refusal(files, "\N{CYRILLIC SMALL LETTER A}.txt", 2)

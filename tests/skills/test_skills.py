@@ -115,7 +115,7 @@ def test_agent_edits_drafts_and_only_drafts(world: World) -> None:
     with pytest.raises(NotPermitted, match="Propose a revision instead"):
         amend_skill(live, actor=world.operator, values={"body": "Better."})
     # PostgreSQL does not even let the agent lock it.
-    with pytest.raises(NotVisible, match="may no longer be changed by you"):
+    with pytest.raises(NotVisible, match="you may no longer change it"):
         amend_skill(live, actor=world.bot, values={"body": "Better."})
 
 
@@ -244,7 +244,7 @@ def test_agent_discards_its_own_draft_and_nothing_else(world: World) -> None:
 def test_a_draft_that_a_rule_for_sending_names_is_not_discarded(world: World) -> None:
     draft = make_skill(world)
     make_send_rule(world, "", skill=draft)
-    with pytest.raises(Conflict, match="A rule for sending names this skill"):
+    with pytest.raises(Conflict, match="A send rule names this skill"):
         discard_skill(draft, actor=world.bot)
     with acting_as(world.operator):
         assert Skill.objects.visible_to(world.operator).drafts().exists()

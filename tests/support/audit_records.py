@@ -1,4 +1,4 @@
-"""A tenant's change records, oldest first, and its books as they are handed out."""
+"""A tenant's change records, oldest first, and a check of its exported audit log."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def records(world: World, subject: Any = None) -> list[ChangeRecord]:  # Any: a 
 
 
 def is_export_complete(exported: bytes, world: World) -> bool:
-    """Whether the lines are all of the tenant's books, without the words of changes, and every hash can be computed again."""
+    """Return whether the lines are the tenant's whole audit log, without the texts of changes, and every hash is right."""
     lines = [json.loads(line) for line in exported.decode().splitlines()]
     with acting_as(world.operator):
         count = AuditLink.objects.filter(tenant_id=world.tenant.pk).count()

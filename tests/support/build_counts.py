@@ -1,6 +1,6 @@
-"""What the build is measured by on a machine whose seconds say nothing: processes started, databases cloned, statements made.
+"""Counts of the build's cost on a machine whose times are not comparable: processes started, databases cloned, statements made.
 
-Each test process counts for itself and tells the one that hands out tests; `make test-all` fails where a sum is above its limit.
+Each test process counts for itself and reports to the controller; `make test-all` fails if a sum is above its limit.
 """
 
 import json
@@ -16,7 +16,7 @@ from django.db import connections
 
 PROCESSES, CLONES, STATEMENTS = "processes started", "database clones made", "SQL statements of the fixed set"
 LIMITS: Final = Path(__file__).with_name("build_counts.json")
-# Ordinary tests of the product's acts; what they ask of the database is the price of one more such test.
+# Ordinary tests of the product's acts; their statements show the price of one more such test.
 FIXED_SET: Final = (
     "tests/desk/test_desk.py",
     "tests/memory/test_memory.py",
@@ -31,13 +31,13 @@ counts: Counter[str] = Counter()
 
 
 def begin_counting() -> None:
-    """Count every process that this one starts from here on; Python tells of each, whoever starts it."""
+    """Count every process that this one starts from here on; Python's audit hook reports each."""
     sys.addaudithook(lambda event, _: counts.update([PROCESSES]) if event == "subprocess.Popen" else None)
 
 
 @contextmanager
 def counted_statements(test: str) -> Iterator[None]:
-    """Count what a test asks of the database, by its id, if it is one of the fixed set."""
+    """Count the database statements of a test, by its id, if it is one of the fixed set."""
     if not test.startswith(FIXED_SET):
         yield
         return
@@ -51,13 +51,13 @@ def _count_statement(execute: Callable[..., Any], *statement: Any) -> Any:  # An
 
 
 def limits() -> dict[str, int]:
-    """The most of each that the whole run may take."""
+    """Return the limit of each count for a whole run."""
     held: dict[str, int] = json.loads(LIMITS.read_text())
     return held
 
 
 def exceeded_limits(found: Counter[str], most: dict[str, int]) -> list[str]:
-    """What was more than it may be, a sentence each; a name without a limit is one."""
+    """Return a sentence for each count above its limit, and for each count without a limit."""
     return [
         f"{name}: {found[name]}, at most {most.get(name, 0)} (tests/support/build_counts.json)"
         for name in sorted({*found, *most})

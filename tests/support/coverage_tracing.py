@@ -1,4 +1,4 @@
-"""Which tests coverage traces in `make test-all COVER=1`: those that prove the kernel. Tracing makes a test a third slower."""
+"""The tests that coverage traces in `make test-all COVER=1`: those that prove the kernel. Tracing makes a test a third slower."""
 
 import os
 import sys
@@ -20,10 +20,10 @@ EVERYTHING: Final = os.environ.get("TRACE_EVERYTHING") == "1"
 
 
 def import_kernel() -> None:
-    """Have the lines of the kernel's modules run while they are traced; whatever is imported later is not."""
+    """Import the kernel's modules while they are traced; lines of modules imported later do not count."""
     for name in _kernel():
         import_module(name)
-    # What joins while it is imported, and is imported when it is first asked for.
+    # Surfaces register themselves when they are imported, which happens at the first call.
     surfaces()
 
 
@@ -37,7 +37,7 @@ def _kernel() -> tuple[str, ...]:
 
 @cache
 def cache_clearers() -> tuple[Callable[[], None], ...]:
-    """What empties the memory of each function of the kernel that keeps its answers."""
+    """Return functions that clear the caches of the kernel's functions."""
     values: list[Any] = [
         value for name in _kernel() for value in vars(import_module(name)).values()
     ]  # Any: whatever a module has
@@ -45,7 +45,7 @@ def cache_clearers() -> tuple[Callable[[], None], ...]:
 
 
 def is_traced(item: pytest.Item) -> bool:
-    """Whether the lines that a test runs count: those of every test marked `kernel`, or of all where all is traced."""
+    """Return whether the lines of a test count: it is marked `kernel`, or everything is traced."""
     if item.get_closest_marker("unmeasured"):
         return False
     return EVERYTHING or item.get_closest_marker("kernel") is not None
@@ -53,12 +53,12 @@ def is_traced(item: pytest.Item) -> bool:
 
 @contextmanager
 def without_tracing() -> Iterator[None]:
-    """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on.
+    """Run without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on.
 
     New threads are untraced as well: Python 3.11 refuses to install a tracer in a thread while another thread is at it,
     which ends a thread of those tests that start many at once.
 
-    What the kernel reckoned and kept meanwhile is forgotten. Otherwise a line would count or not by the order of the tests.
+    The caches that the kernel filled meanwhile are cleared. Otherwise a line would count or not by the order of the tests.
     """
     tracer, tracer_of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(None)

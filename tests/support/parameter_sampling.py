@@ -1,4 +1,4 @@
-"""What `make test` tries in a shorter form, and `python -m tests.proofs.whole_tests` whole."""
+"""Shorter forms of tests for `make test`; `python -m tests.proofs.whole_tests` runs the whole forms."""
 
 import os
 from collections.abc import Callable, Hashable, Sequence
@@ -11,12 +11,12 @@ IS_FAST = os.environ.get("FAST_TESTS") == "1"
 
 
 def whole_or(short: Form, *, whole: Form) -> Form:
-    """The form of this run. A test that asks is marked `whole`, or nobody runs its whole form."""
+    """Return the form of this run. A test that calls this has to be marked `whole`, or its whole form never runs."""
     return whole if IS_WHOLE else short
 
 
 def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list[Form]:
-    """All cells, or one of each kind: of the first kind the first, of the second the second, and so through all columns."""
+    """Return all cells, or one of each kind: the first of the first kind, the second of the second, and so on."""
     kinds: dict[Hashable, list[Form]] = {}
     for cell in cells:
         kinds.setdefault(kind(cell), []).append(cell)
@@ -25,7 +25,7 @@ def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list
 
 
 def covering_cells(cells: Sequence[Form], *sortings: Callable[[Form], Hashable]) -> list[Form]:
-    """All cells, or so few that one of each kind is among them, whichever of the sortings says what is of a kind."""
+    """Return all cells, or so few that each kind of every sorting is among them."""
     chosen: list[Form] = []
     for kind in sortings:
         seen = {kind(cell) for cell in chosen}
@@ -34,5 +34,5 @@ def covering_cells(cells: Sequence[Form], *sortings: Callable[[Form], Hashable])
 
 
 def share_of(row: int, columns: Sequence[Form], rows: int) -> Sequence[Form]:
-    """What is tried in one of so many rows of a table: all columns, or a share of them, such that each is tried in one row."""
+    """Return the columns to test in one of so many rows: all, or a share such that each column is tested in one row."""
     return whole_or(columns[row % rows :: rows], whole=columns)

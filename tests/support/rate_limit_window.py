@@ -11,7 +11,7 @@ from apps.api.protocol import rate_limits
 
 @pytest.fixture
 def window(settings: Settings) -> Iterator[None]:
-    """Three requests of each and five of the tenant, all in one window and in this process alone."""
+    """Allow three requests to each sender and five to the tenant, all in one window and in this process alone."""
     while time.time() % rate_limits.WINDOW_SECONDS > rate_limits.WINDOW_SECONDS - 15:
         time.sleep(0.5)
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 3, 5

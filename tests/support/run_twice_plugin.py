@@ -1,6 +1,6 @@
 """A plugin of pytest: every traced test runs twice, first untraced, with one random example of each.
 
-Whatever the kernel keeps is filled before a line counts, so a floor of coverage that holds by the order of tests or by luck breaks.
+The kernel's caches are filled before lines count, so a floor that holds only by the order of tests or by luck breaks.
 """
 
 import pytest
@@ -16,7 +16,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Not before tracing began: what is imported with this plugin would not count.
+    # Not before tracing has begun: modules imported with this plugin would not count.
     from tests.support.coverage_tracing import is_traced  # noqa: PLC0415
 
     items[:] = [item for item in items if is_traced(item)]

@@ -1,4 +1,4 @@
-"""What a test that commits leaves to the next one in the same clone: nothing."""
+"""A test that commits leaves nothing to the next one in the same clone."""
 
 from itertools import count
 
@@ -14,7 +14,7 @@ from tests.support.worlds.world import make_persona, make_world
 def test_what_was_committed_is_gone_and_numbers_begin_again(
     standing_clones: ClonePool, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    # Clones of its own, which no other test had: those of the process may be held against what an earlier one was.
+    # Clones of its own, which no other test had: those of the process may be compared with an earlier state.
     clones = ClonePool(standing_clones.server, standing_clones.template, made=count(10_001))
     with django_db_blocker.unblock():
         for _ in range(3):
@@ -22,7 +22,7 @@ def test_what_was_committed_is_gone_and_numbers_begin_again(
                 world = make_world("swept")
                 persona = make_persona(world)
             with clones.lend(django_db_setup) as again:
-                # The server's upkeep may have taken statistics of it meanwhile: then it is not as it was, and another is made.
+                # The server's upkeep may have changed statistics meanwhile: the clone counts as changed, and another is made.
                 is_again = again == lent
                 if is_again:
                     later = make_world("swept")

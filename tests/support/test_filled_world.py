@@ -1,4 +1,4 @@
-"""The test world itself stands."""
+"""The test world itself is lawful."""
 
 import pytest
 from django.apps import apps

@@ -1,4 +1,4 @@
-"""What a killed test run leaves in the temporary directory, the next one removes."""
+"""The next test run removes the folders that a killed one left in the temporary directory."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ HOLDING_SCRIPT = "import tests.support.temp_folders as f; print(f.own_folder(), 
 
 
 def make_older(folder: Path) -> Path:
-    """As if it had been made a while ago."""
+    """Make the folder look as if it was made a while ago."""
     made = (folder / LOCK_NAME).stat().st_mtime - 2 * YOUNG_SECONDS
     os.utime(folder / LOCK_NAME, (made, made))
     return folder

@@ -1,4 +1,4 @@
-"""The cached template of tests is made anew as soon as anything that it was made from changes."""
+"""The cached template of tests is made again as soon as any of its sources changes."""
 
 import inspect
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""How long a test waits for what has to come."""
+"""Timeouts of tests that wait for other processes."""
 
 from typing import Final
 
-# On a machine that does ten other things. What is there is not waited for, so that nobody waits so long but for a flaw.
+# For a machine that is busy with other work. A wait ends as soon as the result is there, so only a failing test takes so long.
 PATIENCE_SECONDS: Final = 120

@@ -1,4 +1,4 @@
-"""A template of the product that names what its context lacks fails its test; Django would show an empty text."""
+"""A template of the product that names a variable which its context lacks fails its test; Django would show an empty text."""
 
 import inspect
 
@@ -11,14 +11,14 @@ TEMPLATES = f"{PROJECT / 'templates'}/"
 
 
 class UndefinedVariableError(Exception):
-    """A template names a variable that it was not given."""
+    """A template names a variable that its context lacks."""
 
 
 class UndefinedVariable(str):
-    """Django's `string_if_invalid`: an empty text, as in production, but for templates of the product.
+    """Django's `string_if_invalid`: an empty text, as in production, but an error for templates of the product.
 
     Django asks whether it is empty just after the lookup failed, and names the variable only if it is not. Templates of
-    Django and its packages name variables that they may lack, therefore the node that asks is looked up: it knows the file
+    Django and its packages name variables that they may lack, so the node that asks is looked up: it knows its file.
     it stands in. A variable with the filter `default` may be missing: its template says what is shown then.
     """
 

@@ -140,7 +140,7 @@ def test_nobody_may_ask_an_agent_of_another_tenant(world: World) -> None:
     # R006, R057
     stranger = make_world().agent
     for pair in ((world.agent.pk, stranger.pk), (stranger.pk, world.agent.pk)):
-        with pytest.raises(Invalid, match="refers to something that is not there"):
+        with pytest.raises(Invalid, match="refers to a row that does not exist"):
             allow_invokable(*pair, actor=world.operator)
 
 

@@ -120,7 +120,7 @@ def test_a_limit_never_widens(world: World) -> None:
 
 def test_a_limit_is_written_once_and_changed_after(world: World) -> None:
     limit = make_limit(world)
-    with pytest.raises(Conflict, match="limited in that act already"):
+    with pytest.raises(Conflict, match="has a limit for this act already"):
         make_limit(world)
     limit_member(limit, actor=world.admin, agents=[world.agent.pk], read_at=limit.version)
     assert may(operator(world), Act.SKILL_APPROVE)
@@ -130,7 +130,7 @@ def test_a_limit_is_written_once_and_changed_after(world: World) -> None:
 def test_only_what_operators_may_do_can_be_limited(world: World, act: str) -> None:
     member = member_of(world, world.operator_user)
     limit = MemberLimit(tenant_id=world.tenant.pk, member=member, limited_act=act)
-    with pytest.raises(Invalid, match="no act"):
+    with pytest.raises(Invalid, match="not an act of operators"):
         limit_member(limit, actor=world.admin, agents=[])
 
 
@@ -176,7 +176,7 @@ def test_grants_withdrawn_leave_the_role_with_what_it_holds_elsewhere(world: Wor
 def test_no_grant_on_an_agent_lifts_the_role_floor(world: World, role: Role) -> None:
     # R016
     grants = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role=role.value)
-    with pytest.raises(Invalid, match="No grant lifts the role floor"):
+    with pytest.raises(Invalid, match="The role floor does not allow these permissions"):
         write_grants(grants, actor=world.admin, granted=["settings_amend"])
     lucky = replace(world.bot, grants=default_grants(Role.ADMIN))
     with pytest.raises(NotPermitted, match="An agent may not approve"):

@@ -123,11 +123,11 @@ def test_a_reset_asks_anew_who_they_are(world: World) -> None:
 
 def test_nobody_accepts_for_another_or_twice(world: World) -> None:
     row = invite(ADA, Role.OPERATOR, actor=world.admin).row
-    with pytest.raises(NotPermitted, match="names somebody else"):
+    with pytest.raises(NotPermitted, match="is for another person"):
         accept_membership(row, actor=world.admin)
     theirs = replace(world.operator, user_id=row.user_id)
     accept_membership(row, actor=theirs)
-    with pytest.raises(Conflict, match="nothing left to accept"):
+    with pytest.raises(Conflict, match="accepted or withdrawn already"):
         accept_membership(row, actor=theirs)
 
 

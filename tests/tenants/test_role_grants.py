@@ -115,7 +115,7 @@ def test_no_change_of_grants_goes_without_a_reason(world: World) -> None:
         lambda: withdraw_role_grants(grants, actor=world.admin, reason=""),
     ]
     for act in undone:
-        with pytest.raises(Invalid, match="Say why") as refusal:
+        with pytest.raises(Invalid, match="Give a reason") as refusal:
             act()
         assert list(refusal.value.fields) == ["reason"]
     assert operator(world).grants == default_grants(Role.OPERATOR) - {WITHHELD}
@@ -128,7 +128,9 @@ def test_no_change_of_grants_goes_without_a_reason(world: World) -> None:
 def test_no_grant_of_a_tenant_lifts_the_role_floor(world: World, role: Role, granted: str) -> None:
     # R016
     grants = RoleGrants(tenant_id=world.tenant.pk, role=role.value)
-    with pytest.raises(Invalid, match=f"No grant lifts the role floor, or there is none such: {granted}"):
+    with pytest.raises(
+        Invalid, match=f"The role floor does not allow these permissions, or they do not exist: {granted}"
+    ):
         write_role_grants(grants, actor=world.admin, granted=["skill_draft", granted], reason=GRANT_REASON)
     with acting_as(world.admin):
         assert not TenantGroupObjectPermission.objects.exists()

@@ -47,7 +47,7 @@ def mia(db: None) -> User:
 
 
 def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
-    with pytest.raises(Invalid, match="not the present code"):
+    with pytest.raises(Invalid, match="not the current code"):
         enrol(mia, new_secret(), "123456", address=CLIENT_ADDRESS)
     assert not SecondFactor.objects.exists()
     assert mia.second_factor_enabled_at is None
@@ -71,7 +71,7 @@ def test_a_code_is_used_up_and_so_are_those_before_it(mia: User) -> None:
 )
 def test_what_is_no_code_is_refused(mia: User, typed: str) -> None:
     with_device(mia)
-    with pytest.raises(Invalid, match="not the present code"):
+    with pytest.raises(Invalid, match="not the current code"):
         use_code(mia, typed, address=CLIENT_ADDRESS)
 
 
@@ -93,7 +93,7 @@ def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settin
     kept = SecondFactor.objects.get(user=mia)
     assert device.secret not in kept.ciphertext
     SecondFactor.objects.filter(user=other).update(ciphertext=kept.ciphertext)
-    with pytest.raises(Invalid, match="None of SEALING_KEYS opens"):
+    with pytest.raises(Invalid, match="None of SEALING_KEYS decrypts"):
         use_code(other, device.code(), address=CLIENT_ADDRESS)
     for code in device.recovery:
         assert not RecoveryCode.objects.filter(digest__contains=code[:5]).exists()

@@ -229,7 +229,7 @@ def test_a_person_acts_with_the_grants_of_its_role(world: World) -> None:
 
 @pytest.mark.parametrize("key", ["a\x00b", "Not A Slug", ""])
 def test_an_agent_key_that_is_no_slug_is_refused_before_anything_is_written(world: World, key: str) -> None:
-    with pytest.raises(Invalid, match="This key cannot be taken"):
+    with pytest.raises(Invalid, match="This key is not valid"):
         create_agent(key, "Agent", actor=world.admin)
     with acting_as(world.admin):
         assert Agent.objects.visible_to(world.admin).count() == 1

@@ -154,10 +154,10 @@ def test_a_listing_that_grew_old_is_asked_for_by_one_worker(
 def test_a_tool_is_allowed_as_it_was_read_and_not_as_it_is_described_later(world: World) -> None:
     row = make_changed_tool(world)
     assert not reload_agent_tool(world, row).is_offered
-    with pytest.raises(Conflict, match="otherwise by now"):
+    with pytest.raises(Conflict, match="has changed the description"):
         allow_tool(make_world().agent.pk, row.tool_id, row.sha256, actor=world.operator)
     tool = tool_named(world, row.tool.server, "find_order")
-    with pytest.raises(Conflict, match="otherwise by now"):
+    with pytest.raises(Conflict, match="has changed the description"):
         amend_agent_tool(row, actor=world.operator, sha256="0" * 64)
     amend_agent_tool(row, actor=world.operator, needs_approval=False)
     assert not reload_agent_tool(world, row).is_offered
@@ -174,7 +174,7 @@ def test_a_tool_that_its_server_forgot_or_cannot_be_told_is_not_offered(world: W
     unfit = replace(FIND_ORDER_TOOL, name="odd", input_schema={"type": "array"})
     assert store_listing(world, row.tool.server, FIND_ORDER_TOOL, unfit).unfit == 1
     assert reload_agent_tool(world, row).is_offered
-    with pytest.raises(Conflict, match="no object"):
+    with pytest.raises(Conflict, match="not an object"):
         allow_tool(world.agent.pk, tool_named(world, row.tool.server, "odd").pk, "", actor=world.operator)
     with pytest.raises(NotVisible):
         allow_tool(world.agent.pk, 10**9, "", actor=world.operator)
@@ -193,10 +193,10 @@ def test_a_server_cannot_name_a_tool_so_that_it_stands_in_anothers_place(world: 
 
 def test_writing_tool_needs_approval_for_a_person_and_the_database_says_so_too(world: World) -> None:
     tool = make_server_tool(world, REFUND_TOOL)
-    with pytest.raises(Invalid, match="waits for a person"):
+    with pytest.raises(Invalid, match="must wait for a person"):
         allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator, needs_approval=False)
     row = allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator)
-    with pytest.raises(Invalid, match="waits for a person"):
+    with pytest.raises(Invalid, match="must wait for a person"):
         amend_agent_tool(row, actor=world.operator, needs_approval=False)
     with (
         pytest.raises(IntegrityError, match="writing_tool_needs_approval"),

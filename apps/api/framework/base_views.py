@@ -1,4 +1,4 @@
-"""The two bases of every view: a request runs as its actor, in one transaction, and lists are pages of visible rows."""
+"""Base classes of the API's views: a request runs as its actor in one transaction, and a list returns pages of visible rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -34,46 +34,47 @@ from apps.governance.policy.policy_table import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]
-LINES_PENDING_TEXT: Final = "Some of it waits for a person; `Location` is the proposal that keeps it."
+LINES_PENDING_TEXT: Final = "Part of it waits for a person; `Location` is the proposal that holds it."
 
 
 class ActorView(APIView):
-    """Runs what the request asks for as the actor who asks. Whatever is refused leaves nothing behind."""
+    """Runs each request as its actor, in one transaction. A refused request changes nothing."""
 
     parser_classes: Sequence[type[BaseParser]] = (BoundedJSONParser,)
     schema = ProblemSchema()
-    # Methods that may wait, and therefore open their own short transactions.
+    # Methods whose handlers may wait. They open short transactions of their own.
     waiting: ClassVar[frozenset[str]] = frozenset()
-    # Which acts each handler performs; the policy's page and its check read them.
+    # The acts that each handler performs, for the policy page and the conformance check.
     acts: ClassVar[Mapping[str, tuple[Act, ...]]] = {}
-    # Whether what is answered to a write may be kept for its key: nothing that words of conversations stand in, or links.
+    # Whether responses to writes may be stored under their idempotency key. False if they contain text of conversations, or
+    # links.
     keeps_words: ClassVar[bool] = True
-    # Whether its writes know their keys themselves.
+    # Whether the writes of this view handle idempotency keys themselves.
     has_own_keys: ClassVar[bool] = False
-    # What of it goes: handlers by their names, or all of them, and parameters behind the question mark.
+    # Deprecated handlers by name (or all handlers), and deprecated query parameters.
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
     deprecated_parameters: ClassVar[Mapping[str, Deprecation]] = {}
-    # What the limits have left after this request.
+    # The remaining rate limits after this request.
     quotas: tuple[Quota, ...] = ()
 
     @property
     def actor(self) -> Actor:
-        """The actor that authentication found."""
+        """Return the actor that authentication resolved."""
         return cast("Actor", self.request.auth)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Whoever asks is counted before anything is done; an item of a bulk was."""
+        """Count the request against the rate limits before anything else; an item of a bulk request was already counted."""
         super().initial(request, *args, **kwargs)
         if not getattr(request._request, "is_counted", False):
             self.count_requests(1)
 
     def count_requests(self, cost: int) -> None:
-        """Count what is asked for, and refuse it where that is too much."""
+        """Count the request against the rate limits, and refuse it if a limit is exceeded."""
         self.quotas = use_quotas(self.actor, cost)
         enforce_quotas(self.quotas)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Every answer says what the limits have left, and whether something of it goes."""
+        """Add the headers for rate limits and deprecations to every response."""
         answered = super().finalize_response(request, response, *args, **kwargs)
         handler = getattr(self, "action", None) or (request.method or "").lower()
         deprecated = deprecations_in(self, handler, request, getattr(answered, "data", None))
@@ -82,7 +83,7 @@ class ActorView(APIView):
         return answered
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Authentication comes first and outside; the handler runs inside, and so does its commit."""
+        """Authenticate outside the transaction, then run the handler and commit inside it."""
         name = (request.method or "").lower()
         handler = getattr(self, name, None)
         if handler and name in self.http_method_names:
@@ -92,7 +93,7 @@ class ActorView(APIView):
         return super().dispatch(request, *args, **kwargs)
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """What a write was answered with, read anew where its words were not kept."""
+        """Answer a repeated write under its idempotency key; if the body was not stored, build the answer from the row."""
         return Response(status=kept.status)
 
     def _run_as_actor(self, handler: Handler) -> Handler:
@@ -111,60 +112,63 @@ class ActorView(APIView):
 
 
 class UnknownAddressView(APIView):
-    """Every address that is none."""
+    """Answers every address that does not exist with 404."""
 
     authentication_classes = ()
     permission_classes = ()
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Whatever the method, there is nothing."""
+        """Refuse every method."""
         raise NotFound(NOT_FOUND)
 
 
 class RowViewSet(ActorView, GenericViewSet[Row]):
-    """Lists and shows the rows of one noun that the actor sees."""
+    """Lists and shows those rows of one noun that the actor may see."""
 
     pagination_class: Any = RowPagination
     lookup_value_regex = "[0-9]+"
-    # The serializer of a list, where a list shows less than a single row.
+    # The serializer of list rows, if a list shows fewer fields than a single row.
     line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
     for_people: ClassVar[bool] = False
-    # What may be done to many of its rows in one request: `create`, `update`, `delete`, and actions by their names.
+    # Actions that a bulk request may contain: `create`, `update`, `delete`, and row actions by name.
     in_bulk: ClassVar[tuple[str, ...]] = ()
-    # What a row shows that is counted beside it: another number makes no other tag.
+    # Fields computed separately from the row, such as counters. Their changes do not change the ETag.
     counted: ClassVar[tuple[str, ...]] = ()
-    # The version at which this request has to find its row.
+    # The row version that `If-Match` requires.
     matched_version: int | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Some rows are for reviewers alone."""
+        """Refuse agents if the rows are for people only."""
         super().initial(request, *args, **kwargs)
         if self.for_people and not self.actor.is_person:
-            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read this. An agent's token cannot.")
 
     def get_object(self) -> Row:
-        """The row that the address names, if it meets what the request's headers ask of it."""
+        """Return the row at this address, if it satisfies the preconditions in the request headers."""
         row = super().get_object()
         self.matched_version = check_if_match(self.request, row)
         return row
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Whoever named the row in a header, and was overtaken between the look and the lock, is told so in its terms."""
+        """Answer a stale write with status 412 if the request named the row's version in a header."""
         if isinstance(exc, Stale) and self.matched_version not in (None, exc.current_version):
             exc = version_mismatch(exc.current_version)
         return super().handle_exception(exc)
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
-        """The lines of a list, or the whole row."""
+        """Return the list serializer for lists, and the full one for single rows."""
         return (self.action == "list" and self.line_class) or super().get_serializer_class()
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Filters narrow lists; a single row is named by its id alone."""
+        """Apply filters to lists only; a single row is found by its id alone."""
         return super().filter_queryset(queryset) if self.action == "list" else queryset
 
     def list(self, request: Request) -> Response:
-        """A page of rows, or of how they stood then. A parameter nobody knows is refused: a typing error would show everything."""
+        """Return a page of rows, or of their versions at a past moment.
+
+        An unknown parameter is refused, since ignoring a typo would show every row.
+        """
         if self._asks_for_past(request):
             reject_unknown_parameters(request, {AS_OF, AGENT_PARAMETER, "cursor", "page_size"})
             records: Any = records_as_of(self.get_queryset(), request, self.actor)  # Any: the page is not of the noun
@@ -173,7 +177,7 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         self._refuse_unknown_parameters(request)
         page = self.paginate_queryset(self._narrow_columns(self.filter_queryset(self.get_queryset())))
         lines: Any = self.get_serializer(page, many=True)  # Any: a list's serializer, which has a child
-        # To make a serializer's fields takes longer than to read a row: only whoever names some pays for it.
+        # Building a serializer's fields takes longer than reading a row, so it is done only if the request names fields.
         asks = FIELDS in request.query_params
         named = refuse_unknown_fields(request, set(lines.child.fields) - WRITE_RESPONSE_FIELDS) if asks else None
         return self.get_paginated_response(
@@ -181,25 +185,23 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         )
 
     def _narrow_columns(self, rows: Any) -> Any:
-        kind: Any = (
-            self.get_serializer_class()
-        )  # Any: one that has fields of a model, where it shows as `RowSerializer` does
+        kind: Any = self.get_serializer_class()  # Any: a model serializer that renders like `RowSerializer`
         if getattr(kind, "to_representation", None) is not RowSerializer.to_representation:
             return rows
-        pages: Any = self.paginator  # Any: one of ours, which knows its order
+        pages: Any = self.paginator  # Any: one of our own, which knows its ordering
         order = pages.get_ordering(self.request, rows, self) if pages else ()
         return only_needed_columns(rows, kind, (name.lstrip("-") for name in order))
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One row, or how it stood then."""
+        """Return one row, or its version at a past moment."""
         row = self.get_object()
         return self.shown(request, row, self.get_serializer(row).data)
 
     def shown(self, request: Request, row: Row, payload: Any) -> Response:
-        """What is said of one row, with its tag; nothing to whoever has it already, and how it stood to whoever asks for that."""
+        """Return the row with its ETag, 304 if the client already has it, or an earlier version if `as_of` asks for one."""
         if self._asks_for_past(request):
             reject_unknown_parameters(request, {AS_OF})
-            governed: Any = row  # Any: what has a past is governed
+            governed: Any = row  # Any: only a governed row has past versions
             return Response(row_as_of(self.get_queryset(), governed, request, self.actor))
         payload = select_fields(refuse_unknown_fields(request, set(payload) - WRITE_RESPONSE_FIELDS), payload)
         headers = self.tagged(row, payload)
@@ -207,7 +209,7 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         return Response(None if is_had_already else payload, status=304 if is_had_already else 200, headers=headers)
 
     def tagged(self, row: Row, payload: Any) -> dict[str, str]:
-        """The header that tags what is said of a row; rows without versions have none."""
+        """Return the ETag header for this representation. Rows without versions have none."""
         version: int | None = getattr(row, "version", None)
         return {} if version is None else {"ETag": etag_of(version, payload, self.counted)}
 
@@ -219,7 +221,7 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         notice: str = "",
         waits: Proposal | None = None,
     ) -> Response:
-        """A written row as it now stands, with what of the body was stripped, and where to find what waits for a person."""
+        """Return a written row in its current state, with the ignored fields and the location of a pending proposal."""
         row = self.get_queryset().get(pk=row_id)
         context = {**self.get_serializer_context(), "ignored_fields": list(ignored), "notice": notice}
         shown = self.serializer_class(row, context=context).data  # type: ignore[misc]
@@ -230,17 +232,17 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         return Response(shown, status=202 if status == 200 else status, headers=where)
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """The row as it stands now; what was forgotten of it meanwhile stays forgotten."""
+        """Return the row in its current state, so that text erased meanwhile stays erased."""
         return self.answer(int(self.kwargs.get("pk") or kept.row_id or 0), status=kept.status)
 
     def waiting_about(self, row: Governed, notice: str) -> Proposal | None:
-        """The proposal that keeps what the notice says is not saved yet, if it is one."""
+        """Return the open proposal that the notice is about; None without a notice."""
         return Proposal.objects.visible_to(self.actor).open().about(row).first() if notice else None
 
     @property
     def is_governed(self) -> bool:
-        """Only what is governed has a past."""
-        rows = cast("Any", self).queryset  # Any: one of the noun's, which the stubs take for a manager's
+        """Return whether the rows of this view are governed, and so have past versions."""
+        rows = cast("Any", self).queryset  # Any: the queryset of the noun, which the stubs take for a manager
         return rows is not None and issubclass(rows.model, Governed)
 
     def _asks_for_past(self, request: Request) -> bool:
@@ -251,5 +253,5 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         known = {*filters, "cursor", "page_size", FIELDS, *(["ordering"] if len(self.filter_backends) > 1 else [])}
         if unknown := sorted(set(request.query_params) - known):
             raise ValidationError(
-                {name: [f"There is no such filter. There are: {', '.join(sorted(known))}."] for name in unknown}
+                {name: [f"There is no such filter. Known filters: {', '.join(sorted(known))}."] for name in unknown}
             )

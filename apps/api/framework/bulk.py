@@ -1,4 +1,4 @@
-"""Bulk writes: one request carries many writes of one noun, and each item runs as if it were a request of its own.
+"""Bulk writes: one request carries many writes of one noun, and each item runs like a separate request.
 
 Each item runs in the noun's own view and in its own commit. A refused item does not stop the others; its result carries the
 refusal. Each item's idempotency key is made from the key of the request and the item's position, so a repeated request completes
@@ -37,7 +37,7 @@ _VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT}
 
 
 def check_allowed_in_bulk(noun: str, action: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
-    """Refuse an item that the inbox would not decide together with others either."""
+    """Refuse an item that the console's inbox would not allow in a bulk decision either."""
     if noun == "proposals" and action in _VERBS:
         proposal = Proposal.objects.visible_to(actor).filter(pk=row_id or 0).first()
         if proposal is None:
@@ -45,44 +45,49 @@ def check_allowed_in_bulk(noun: str, action: str, row_id: int | None, body: Mapp
         refuse_ineligible(proposal, _VERBS[action], target_of(proposal, actor), actor)
     approved = Skill.Status.APPROVED
     if noun == "skills" and approved in (body.get("to"), body.get("status")):
-        raise NotPermitted("A skill is approved by itself, or with others by its proposal, in `proposals/bulk/`.")
+        raise NotPermitted("A skill is approved one at a time, or through its proposal in `proposals/bulk/`.")
 
 
 MAX_BULK_ITEMS: Final = 100
-# How each is asked for where it is no action of its own name.
+# The HTTP methods of actions that have no address of their own.
 _REQUEST_METHODS: Final[Mapping[str, str]] = {"create": "POST", "update": "PATCH", "delete": "DELETE"}
 
 
 class BulkItemSerializer(serializers.Serializer[Any]):
-    """One write: what to do, to which row, with which body."""
+    """One write: the action, the row, and the body."""
 
     action = serializers.CharField(help_text="`create`, `update`, `delete`, or an action of the noun such as `finish`.")
-    id = StrictIntegerField(required=False, help_text="Of the row; `create` has none.")
-    body = serializers.DictField(required=False, help_text="As the request by itself takes it.")
-    if_match = serializers.CharField(required=False, help_text=f"As the header {IF_MATCH} of the request by itself.")
+    id = StrictIntegerField(required=False, help_text="Id of the row; `create` has none.")
+    body = serializers.DictField(required=False, help_text="The body that the single request takes.")
+    if_match = serializers.CharField(required=False, help_text=f"The header {IF_MATCH} of the single request.")
 
 
 class BulkBody(RequestBody):
-    """What is to be done, in this order."""
+    """The writes, in order."""
 
     items = serializers.ListField(
-        child=BulkItemSerializer(), allow_empty=False, max_length=MAX_BULK_ITEMS, help_text=f"At most {MAX_BULK_ITEMS}."
+        child=BulkItemSerializer(),
+        allow_empty=False,
+        max_length=MAX_BULK_ITEMS,
+        help_text=f"At most {MAX_BULK_ITEMS} items.",
     )
 
 
 class BulkItemResultSerializer(serializers.Serializer[Any]):
-    """What became of one item: its row, or the problem that refused it."""
+    """The result of one item: its row, or the problem document that refused it."""
 
-    position = serializers.IntegerField(help_text="In the request, from 0.")
-    status = serializers.IntegerField(help_text="What the request by itself would have been answered with.")
+    position = serializers.IntegerField(help_text="Position in the request, from 0.")
+    status = serializers.IntegerField(help_text="HTTP status that the single request would have had.")
     row = serializers.DictField(allow_null=True)
     ignored_fields = serializers.ListField(child=serializers.CharField())
     problem = serializers.DictField(allow_null=True)
-    location = serializers.CharField(allow_blank=True, help_text="The proposal that keeps what waits for a person.")
+    location = serializers.CharField(
+        allow_blank=True, help_text="The proposal that holds the part that waits for a person."
+    )
 
 
 class BulkResultSerializer(serializers.Serializer[Any]):
-    """Every item in the order of the request, and how many were done and refused."""
+    """All results in the order of the request, and how many items were done and refused."""
 
     done = serializers.IntegerField()
     refused = serializers.IntegerField()
@@ -91,7 +96,7 @@ class BulkResultSerializer(serializers.Serializer[Any]):
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """One item as it is asked for."""
+    """One item of the request."""
 
     position: int
     action: str
@@ -103,17 +108,17 @@ class PlannedItem:
 class BulkView(ActorView):
     """Many writes of one noun."""
 
-    # Each item is made of the noun's own acts, asked for at the door as ever.
+    # Each item performs the noun's own acts, as governed writes.
     acts: ClassVar = {"post": ()}
     waiting: ClassVar = frozenset({"post"})
-    # The key of the whole goes to the items.
+    # The idempotency key of the whole request; the keys of its items are derived from it.
     has_own_keys = True
     prefix: ClassVar[str] = ""
     offered: ClassVar[tuple[str, ...]] = ()
 
     @extend_schema(request=BulkBody, responses={207: BulkResultSerializer})
     def post(self, request: Request) -> Response:
-        """Do up to 100 writes, each by itself; the answer says of each what became of it."""
+        """Do up to 100 writes, each in its own commit. The response has a result for each item."""
         sent = BulkBody.read(request, self.actor)
         wanted = [_plan_item(place, each, self.offered) for place, each in enumerate(sent.values["items"])]
         self.count_requests(len(wanted) - 1)
@@ -153,9 +158,9 @@ class BulkView(ActorView):
 def _plan_item(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> PlannedItem:
     action, row_id = item["action"], item.get("id")
     if action not in offered:
-        raise ValidationError({f"items.{position}.action": [f"Do one of these in bulk: {', '.join(offered)}."]})
+        raise ValidationError({f"items.{position}.action": [f"Use one of these actions: {', '.join(offered)}."]})
     if (action == "create") is not (row_id is None):
-        raise ValidationError({f"items.{position}.id": ["Name the row by its id; `create` alone has none."]})
+        raise ValidationError({f"items.{position}.id": ["Send the id of the row; only `create` has none."]})
     return PlannedItem(position, action, row_id, item.get("body", {}), item.get("if_match"))
 
 

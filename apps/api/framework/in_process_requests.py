@@ -1,4 +1,4 @@
-"""A request made inside the process: the same address, view, refusals and bytes as over HTTP, by an actor who is known already."""
+"""API requests made inside the process for a known actor, with the same address, view, refusals and bytes as over HTTP."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ API_ROOT = "/api/v1/"
 
 @dataclass(frozen=True, slots=True)
 class ApiCaller:
-    """Who asks: an actor, the token it came with, and the host it asked; `is_counted` if the request it is a part of was."""
+    """The actor of a request, its token and host. `is_counted` tells whether the enclosing request counted for rate limits."""
 
     actor: Actor
     token: str
@@ -28,7 +28,7 @@ class ApiCaller:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """One request: an address below the API's root, what stands behind its question mark, a body, and headers."""
+    """One request: an address below the API's root, query parameters, a body, and headers."""
 
     method: str
     address: str
@@ -39,7 +39,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """What came back; `data` is what the bytes say."""
+    """A response; `data` is the parsed body."""
 
     status: int
     data: Any
@@ -47,12 +47,12 @@ class ApiResponse:
 
     @property
     def is_refusal(self) -> bool:
-        """Nothing was shown or done."""
+        """Return whether the request was refused, so that nothing was shown or done."""
         return self.status >= 400
 
 
 def call_api(asked: ApiRequest, caller: ApiCaller) -> ApiResponse:
-    """Have the API's own view answer. What no refusal is raised, as everywhere."""
+    """Answer the request with the API's own view. A refusal is returned as a response, not raised."""
     request = _wsgi_request(asked, caller)
     found = resolve(request.path_info)
     request.resolver_match = found
@@ -80,7 +80,7 @@ def _wsgi_request(asked: ApiRequest, caller: ApiCaller) -> WSGIRequest:
             "wsgi.input": BytesIO(content),
         }
     )
-    # The token was looked up a moment ago, by the same rule; asking again would be two statements for each call.
+    # The token was just resolved by the same rule; checking it again would cost two statements per call.
     request.known_actor = caller.actor  # type: ignore[attr-defined]  # read by apps.api.protocol.authentication
     request.is_counted = caller.is_counted  # type: ignore[attr-defined]  # read by apps.api.framework.base_views
     return request
@@ -88,5 +88,5 @@ def _wsgi_request(asked: ApiRequest, caller: ApiCaller) -> WSGIRequest:
 
 def _headers(asked: ApiRequest, caller: ApiCaller) -> dict[str, str]:
     headers = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in asked.headers.items()}
-    # People have no token; the session that brought them is not asked again either.
+    # People have no token, and their session is not checked again either.
     return {**headers, "HTTP_AUTHORIZATION": f"Bearer {caller.token}"} if caller.token else headers

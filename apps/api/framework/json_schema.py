@@ -1,4 +1,4 @@
-"""What a request takes, as JSON Schema: from its body's own fields or its list's filters, and the limits of the act behind it."""
+"""JSON Schema of a request, from its body's fields or its list's filters, and from the limits of the act it performs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from apps.api.protocol.request_bodies import RequestBody
 from apps.governance.act_schemas import Schema, schema_of
 from apps.governance.policy.policy_table import POLICY, Act
 
-# Beside the filters of every list.
+# Parameters that every list takes in addition to its filters.
 PAGING_PARAMETERS: dict[str, Schema] = {
     "cursor": {"type": "string", "description": "Where the page before ended: its next_cursor."},
     "page_size": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Rows of a page; left out, 50."},
@@ -28,12 +28,12 @@ _FIELD_TYPES: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Schema], 
     (serializers.ListField, {"type": "array"}),
     (serializers.CharField, {"type": "string"}),
 )
-# What a field's own rules are called in a schema.
+# Serializer limits and the corresponding JSON Schema keywords.
 _LIMIT_KEYWORDS = {"min_value": "minimum", "max_value": "maximum", "max_length": "maxLength"}
 
 
 def handler_at(method: str, address: str) -> tuple[type[ActorView], str]:
-    """The view behind an address and what it calls the method: `partial_update`, `finish`, or `get` where it has no other name."""
+    """Return the view at an address, and the name of its handler for the method, such as `partial_update` or `finish`."""
     found = resolve(f"{API_ROOT}{address}").func
     view: type[ActorView] = getattr(found, "cls", None) or found.view_class  # type: ignore[attr-defined]  # Django's own
     named: str = getattr(found, "actions", {}).get(method.lower(), method.lower())
@@ -41,32 +41,32 @@ def handler_at(method: str, address: str) -> tuple[type[ActorView], str]:
 
 
 def body_schema(body: type[RequestBody], names: Iterable[str]) -> Schema:
-    """These fields of a body; the limits that its acts know of them come first, and the body's own words over them."""
+    """Return the schema of these body fields. The body's own descriptions take precedence over those of its acts."""
     fields = body().fields
     return {name: {**_governed_schema(name, body.acts), **_field_schema(fields[name])} for name in names}
 
 
 def required_fields(body: type[RequestBody], names: Iterable[str]) -> list[str]:
-    """Those of them that a request cannot leave out."""
+    """Return which of these fields a request must contain."""
     fields = body().fields
     return [name for name in names if fields[name].required]
 
 
 def filter_schemas(view: type[ActorView], names: Iterable[str]) -> Schema:
-    """These filters of a list."""
+    """Return the schema of these filters of a list."""
     known = list_filters(view)
     return {name: _filter_schema(known[name]) for name in names}
 
 
 def list_filters(view: type[ActorView]) -> dict[str, Any]:  # Any: django-filter's own
-    """What a list may be narrowed by; none where the address is no list."""
+    """Return the filters of a list by name; empty if the address is not a list."""
     filters = getattr(view, "filterset_class", None)
     return dict(filters.base_filters) if filters else {}
 
 
 def _governed_schema(name: str, acts: Iterable[Act]) -> Schema:
     for act in acts:
-        # An act that writes a journal alone governs no field.
+        # An act that only writes a journal governs no field.
         if POLICY[act].fields and (found := schema_of(act)["properties"].get(name)):
             return dict(found)
     return {}
@@ -87,7 +87,7 @@ def _field_schema(field: serializers.Field[Any, Any, Any, Any]) -> Schema:
 def _limits(field: serializers.Field[Any, Any, Any, Any]) -> Iterator[tuple[str, int]]:
     for name, called in _LIMIT_KEYWORDS.items():
         value = getattr(field, name, None)
-        # The largest number of the database's own says nothing to anybody.
+        # The limits of database integers would not help a client.
         if value is not None and value < 2**62:
             yield called, value
 

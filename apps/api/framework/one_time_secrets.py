@@ -1,4 +1,4 @@
-"""What opens something stands in the answer that makes it, and in no other."""
+"""One-time secrets: a secret is returned only by the request that creates it."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,21 +12,21 @@ from apps.api.protocol.serializers import RowSerializer
 
 
 class SecretOnceField(CharField):
-    """What nothing but this request knows, under the field's own name."""
+    """A field for a secret that only the current request knows."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(source="*", read_only=True, **options)
 
     def to_representation(self, value: object) -> str:
-        """As the view says it."""
+        """Return the value that the view put into the serializer context."""
         secret: str = self.context[str(self.field_name)]
         return secret
 
 
 class SecretOnceViewSet(RowViewSet[Row]):
-    """Rows of which some answers tell more, once."""
+    """A view set whose response to a creating request contains a secret, once."""
 
-    # What is answered twice lacks it the second time.
+    # Responses are not stored, because the response to a repeated request must not contain the secret.
     keeps_words: ClassVar[bool] = False
 
     def tell_once(
@@ -37,11 +37,11 @@ class SecretOnceViewSet(RowViewSet[Row]):
         status: int = 201,
         **secret_values: str,
     ) -> Response:
-        """The row as it now stands, with what nothing but this request knows; no cache may keep it."""
+        """Return the row in its current state with the secrets of this request, and headers that forbid caching."""
         row = self.get_queryset().get(pk=row_id)
         context = {**self.get_serializer_context(), "ignored_fields": list(ignored), **secret_values}
         return Response(kind(row, context=context).data, status=status, headers={"Cache-Control": "private, no-store"})
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """The row that the write made or changed, without what was told once."""
+        """Return the row that the write created or changed, without its secret."""
         return self.answer(kept.row_id or 0, status=kept.status)

@@ -1,7 +1,7 @@
 """Helpers for row actions in views: an endpoint that performs one act, and the refusal of unreachable states.
 
 `decision_action` builds the endpoint. It checks the permission before it reads the body, so an actor without the permission
-gets that refusal and not a list of missing fields. `check_transition` serves state machines that take the name of the target
+gets that refusal instead of a list of missing fields. `check_transition` serves state machines that take the name of the target
 state.
 """
 
@@ -33,7 +33,7 @@ def decision_action(
     says: str,
     body: type[RequestBody] = DecisionBody,
 ) -> Callable[..., Response]:
-    """The action of a view that carries out one act, with what its body says of it."""
+    """Build the view action that performs one act with a request body."""
     takes_reason = "reason" in body().fields
 
     def handler(self: RowViewSet[Any], request: Request, pk: str) -> Response:
@@ -46,17 +46,17 @@ def decision_action(
         decide(row, actor=self.actor, read_at=sent.read_at, **values)
         return self.answer(row.pk, sent.ignored)
 
-    # The router goes by the one, the OpenAPI document says the other.
+    # The router reads one of these attributes, the OpenAPI document the other.
     handler.__name__, handler.__doc__ = verb.replace("-", "_"), says
     named: Callable[..., Response] = action(detail=True, methods=["post"], url_path=verb)(handler)
     return extend_schema(request=body, responses=shown)(named)
 
 
 def check_transition(row: Governed, field: str, to: str) -> None:
-    """Say which states can be reached instead, before anything is locked."""
+    """Refuse, before a row is locked, a state that cannot be reached, and name the states that can be."""
     moves: list[Transition] = list(getattr(row, f"get_available_{field}_transitions")())
     allowed = sorted({str(move.target) for move in moves if move.custom.get("by_name", True)})
     if to not in allowed:
         name = row._meta.verbose_name
-        instead = f"It can become {' or '.join(allowed)}." if allowed else "That is where it ends."
+        instead = f"It can become {' or '.join(allowed)}." if allowed else "That state is final."
         raise TransitionNotAllowed(f"A {name} that is {getattr(row, field)} cannot become {to}. {instead}", allowed)

@@ -1,4 +1,4 @@
-"""The versions of a row, for people: what each change left, who made it, and what differs between any two."""
+"""Versions of a row, for people: the values after each change, its author, and the differences between two versions."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ from apps.governance.audit.row_history import field_differences, numbered_versio
 from apps.governance.errors import NotPermitted
 
 PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
-BOTH_VERSIONS_ADVICE = "Name both versions by their numbers, such as from=1 and to=3."
+BOTH_VERSIONS_ADVICE = "Give both version numbers, such as from=1 and to=3."
 
 
 class FieldDifferenceSerializer(serializers.Serializer[Any]):
-    """What one field holds in both versions."""
+    """One field, with its value in both versions."""
 
     field = serializers.CharField()
     before = serializers.JSONField(allow_null=True)
@@ -30,7 +30,7 @@ class FieldDifferenceSerializer(serializers.Serializer[Any]):
 
 
 class VersionPageSerializer(serializers.Serializer[Any]):
-    """A page of versions; with `from` and `to` those two, and the fields in which they differ."""
+    """A page of versions; with `from` and `to`, those two and the fields that differ."""
 
     next = serializers.CharField(allow_null=True)
     previous = serializers.CharField(allow_null=True)
@@ -39,26 +39,29 @@ class VersionPageSerializer(serializers.Serializer[Any]):
 
 
 class VersionedViewSet(RowViewSet[Row]):
-    """Adds the versions to a noun's addresses."""
+    """Adds the version history to the addresses of a noun."""
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("from", OpenApiTypes.INT, description="With `to`: compare from this version."),
-            OpenApiParameter("to", OpenApiTypes.INT, description="With `from`: compare to this version."),
+            OpenApiParameter("from", OpenApiTypes.INT, description="With `to`: the first version to compare."),
+            OpenApiParameter("to", OpenApiTypes.INT, description="With `from`: the second version to compare."),
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("page_size", OpenApiTypes.INT),
         ],
         responses={
             200: VersionPageSerializer,
-            **refusal_response(410, "The words of a version that is compared were erased."),
+            **refusal_response(410, "The text of one of these versions was erased."),
         },
         filters=False,
     )
     @action(detail=True, methods=["get"], pagination_class=RowPagination)
     def versions(self, request: Request, pk: str) -> Response:
-        """Every version of the row, the newest first; with `from` and `to`, what differs between those two. People only."""
+        """List the versions of the row, newest first; with `from` and `to`, also the fields that differ between the two.
+
+        People only.
+        """
         if not self.actor.is_person:
-            raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read the history of a row. An agent's token cannot.")
         row: Any = self.get_object()  # Any: a governed row of some noun
         query = request.query_params
         reject_unknown_parameters(request, PARAMETERS)

@@ -26,21 +26,28 @@ class Migration(TableMigration):
                         to="tenants.tenant",
                     ),
                 ),
-                ("caller", models.CharField(help_text="Whose key it is: agent:7 or member:3.", max_length=40)),
+                (
+                    "caller",
+                    models.CharField(help_text="The caller whose key it is: agent:7 or member:3.", max_length=40),
+                ),
                 ("key", models.CharField(max_length=200)),
                 ("request_sha256", models.CharField(max_length=64)),
                 (
                     "status",
-                    models.PositiveSmallIntegerField(db_default=0, help_text="Of the answer; 0 while there is none."),
+                    models.PositiveSmallIntegerField(
+                        db_default=0, help_text="HTTP status; 0 while there is no response."
+                    ),
                 ),
                 (
                     "body",
-                    models.TextField(db_default="", help_text="JSON; empty where words may have to be forgotten."),
+                    models.TextField(
+                        db_default="", help_text="JSON; empty where the text may have to be erased later."
+                    ),
                 ),
                 (
                     "row_id",
                     models.BigIntegerField(
-                        help_text="The row that was answered with, to be shown as it stands.", null=True
+                        help_text="The row of the response, which is read again for a repeated request.", null=True
                     ),
                 ),
                 ("location", models.CharField(db_default="", max_length=200)),

@@ -1,4 +1,4 @@
-"""An example of every body that a request may carry, made of its own fields, for the OpenAPI document."""
+"""Examples of request bodies for the OpenAPI document, derived from the bodies' own fields."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from rest_framework import serializers
 
 SHA256: Final = "0123456789abcdef" * 4
-# What a field of this name may hold. Whatever is not here is said by its kind.
+# Example values by field name. Other fields get an example that depends on their type.
 EXAMPLES_BY_NAME: Final[Mapping[str, Any]] = {
     "agent_key": "support",
     "callee_key": "billing",
@@ -53,12 +53,12 @@ EXAMPLES_BY_FIELD_TYPE: Final[tuple[tuple[type[serializers.Field[Any, Any, Any, 
     (serializers.FileField, "terms.txt"),
     (serializers.Field, "Some words."),
 )
-# A body within a body has a name of its own in this document.
+# A nested body has its own component name in the OpenAPI document.
 NESTED_EXAMPLES: Final = {"items": [{"action": "update", "id": 3, "body": {"version": 1}}]}
 
 
 def example_body(body: serializers.Serializer[Any]) -> dict[str, Any]:
-    """What a request could send: every field, but for those that may be left out and say nothing by an example."""
+    """Return an example body with every field, except optional fields without a useful example."""
     return {name: _example_value(name, field) for name, field in body.fields.items() if not field.read_only}
 
 
@@ -70,7 +70,7 @@ def _example_value(name: str, field: serializers.Field[Any, Any, Any, Any]) -> A
     if name.endswith("sha256"):
         return SHA256
     value = next(value for kind, value in EXAMPLES_BY_FIELD_TYPE if isinstance(field, kind))
-    # A name may mean something else elsewhere; what the field takes decides.
+    # A name may mean something else in another body, so the field's type decides.
     named = EXAMPLES_BY_NAME.get(name, value)
     return _fit_limits(named if isinstance(named, type(value)) else value, field)
 

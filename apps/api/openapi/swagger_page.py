@@ -1,4 +1,7 @@
-"""The page that reads the schema to people, under a policy of its own: it is Swagger's, and its script writes styles."""
+"""The page that shows the OpenAPI document to people.
+
+The page has its own Content-Security-Policy, because Swagger UI sets inline styles.
+"""
 
 from typing import Any, Final
 
@@ -7,7 +10,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-# Its scripts are files and an answer of this server; it draws with styles and pictures that stand in the page itself.
+# The page loads scripts only from this server, and uses inline styles and inline pictures.
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self';"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -15,11 +18,11 @@ CONTENT_SECURITY_POLICY: Final = (
 
 
 class SwaggerPageView(SpectacularSwaggerSplitView):
-    """Every operation with its bodies and answers, to be tried by whoever signed in."""
+    """Shows every operation with its bodies and responses, which a signed-in person can try."""
 
     @extend_schema(exclude=True)
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # Any: the view's own
-        """The page, or the script that starts it."""
-        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # the library says none
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # Any: the arguments of the view
+        """Return the page, or the script that starts it."""
+        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # the library has no types
         answer.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
         return answer

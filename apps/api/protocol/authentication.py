@@ -1,4 +1,4 @@
-"""Who asks: an agent by its bearer token, or a person by the console's session. Either becomes an Actor."""
+"""Authentication: an agent by its bearer token, or a person by the console's session. Either becomes an Actor."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ TENANT_HEADER = "X-Preceptor-Tenant"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """What REST framework calls the user: the actor behind the request, and nothing Django could ask for permissions."""
+    """REST framework's user object, which holds the actor and has no Django permissions."""
 
     actor: Actor
     is_authenticated: ClassVar[bool] = True
@@ -29,12 +29,13 @@ class Principal:
 
 
 class ActorAuthentication(BaseAuthentication):
-    """`Authorization: Bearer pcp_...` names an agent; without that header the signed-in person acts."""
+    """Resolves `Authorization: Bearer pcp_...` to an agent; without that header the signed-in person is the actor."""
 
     def authenticate(self, request: Request) -> tuple[Principal, Actor] | None:
-        """A header that names nobody is refused; it never falls back to the session."""
+        """Return the principal and the actor. An invalid header is refused, without falling back to the session."""
         header = get_authorization_header(request).split()
-        # Set by `apps.api.framework.in_process_requests` alone, on requests of its own: nothing from the wire becomes an attribute.
+        # Only `apps.api.framework.in_process_requests` sets this, on its own requests. Nothing in an HTTP request can become an
+        # attribute.
         known: Actor | None = getattr(request._request, "known_actor", None)
         actor = known or (_agent_actor(header) if header else _person_actor(request))
         if actor is None:
@@ -43,12 +44,12 @@ class ActorAuthentication(BaseAuthentication):
         return Principal(actor), actor
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 asks for."""
+        """Return the challenge for a 401 response."""
         return 'Bearer realm="preceptor"'
 
 
 def bearer_token(request: Request) -> str:
-    """The bearer token, where the request has one; the authentication has checked it."""
+    """Return the bearer token of an authenticated request; empty if it has none."""
     return get_authorization_header(request).partition(b" ")[2].strip().decode(errors="replace")
 
 
@@ -69,24 +70,28 @@ def _person_actor(request: Request) -> Actor | None:
         return None
     _check_csrf(request)
     if awaits_code(user, request._request.session):
-        raise PermissionDenied("You are signed in by half. Enter the code of your second factor in the console first.")
+        raise PermissionDenied(
+            "Your sign-in is not complete. Enter the code of your second factor in the console first."
+        )
     tenant_id, role = _membership(user.pk, request.headers.get(TENANT_HEADER, ""))
     actor = person_actor(user.pk, tenant_id, role)
     if user.second_factor_enabled_at is None and requires_second_factor(actor):
-        raise PermissionDenied("This tenant asks for a second factor. Set one up in the console, under Second factor.")
+        raise PermissionDenied("This tenant requires a second factor. Set one up in the console, under Second factor.")
     return actor
 
 
 def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:
     memberships = memberships_of(user_id)
     if tenant_key:
-        # The database cannot even be asked for a NUL; no key has one.
+        # PostgreSQL refuses a NUL in a parameter, and no key contains one.
         wanted = None if "\x00" in tenant_key else tenant_id_of_key(tenant_key)
         memberships = [(tenant_id, role) for tenant_id, role in memberships if tenant_id == wanted]
     if not memberships:
         raise PermissionDenied("You are not a member of this tenant. Ask one of its admins to add you.")
     if len(memberships) > 1:
-        raise PermissionDenied(f"You belong to several tenants. Name one by its key in the header {TENANT_HEADER}.")
+        raise PermissionDenied(
+            f"You belong to several tenants. Send the key of one of them in the header {TENANT_HEADER}."
+        )
     return memberships[0]
 
 
@@ -99,5 +104,5 @@ def _check_csrf(request: Request) -> None:
 
 
 def _empty_view(request: HttpRequest) -> HttpResponse:
-    """Django's check wants a view to guard; here only its verdict is asked for."""
+    """Return an empty response. Django's CSRF check wraps this view, and only the check's verdict is used."""
     return HttpResponse()

@@ -1,4 +1,4 @@
-"""What of the API goes, said once where it stands: headers of answers and the OpenAPI document follow from it."""
+"""Deprecations of the API, each declared where it applies. Response headers and the OpenAPI document are derived from them."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Final, Protocol
 from django.utils.http import http_date
 from rest_framework.request import Request
 
-# Clients need time; docs/api.md promises it.
+# The minimum time from announcement to removal, as promised in docs/api.md.
 MIN_SUNSET_DAYS: Final = 180
-# Every handler of a view.
+# Stands for every handler of a view.
 ALL_HANDLERS: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Since when something is called deprecated, from which day on it may be gone, and where the words about it stand."""
+    """One deprecation: its date, the earliest removal date, and the address of its documentation."""
 
     since: date
     sunset: date
@@ -25,37 +25,37 @@ class Deprecation:
     def __post_init__(self) -> None:
         if self.sunset - self.since < timedelta(days=MIN_SUNSET_DAYS):
             raise ValueError(
-                f"What goes stays for at least {MIN_SUNSET_DAYS} days: {self.since} to {self.sunset} is less."
+                f"A deprecated part stays for at least {MIN_SUNSET_DAYS} days; {self.since} to {self.sunset} is less."
             )
 
 
 class DeprecatingView(Protocol):
-    """A view, as far as what goes of it is concerned."""
+    """The attributes of a view that declare deprecations."""
 
     deprecated: ClassVar[Mapping[str, Deprecation]]
     deprecated_parameters: ClassVar[Mapping[str, Deprecation]]
 
 
 def note_deprecated_use(request: Request, deprecated: Iterable[Deprecation]) -> None:
-    """Remember what goes of what was sent, for the answer to say."""
-    # On Django's request: every part of REST framework that reads this one may wrap it anew.
-    request._request.deprecated = (*noted_deprecations(request), *deprecated)  # type: ignore[attr-defined]  # ours alone
+    """Record the deprecated parts of a request, so that the response can name them."""
+    # Stored on Django's request, because parts of REST framework wrap their own request anew.
+    request._request.deprecated = (*noted_deprecations(request), *deprecated)  # type: ignore[attr-defined]  # our own attribute
 
 
 def noted_deprecations(request: Request) -> tuple[Deprecation, ...]:
-    """What goes of what was sent."""
+    """Return the recorded deprecated parts of this request."""
     return getattr(request._request, "deprecated", ())
 
 
 def handler_deprecation(view: DeprecatingView, handler: str) -> Deprecation | None:
-    """Whether what a handler does goes as a whole."""
+    """Return the deprecation of a whole handler; None if it is not deprecated."""
     return view.deprecated.get(handler) or view.deprecated.get(ALL_HANDLERS)
 
 
 def deprecations_in(
     view: DeprecatingView, handler: str, request: Request, shown: Any
-) -> list[Deprecation]:  # Any: what is answered
-    """All that goes of a request and of its answer: the address, a parameter, fields that were sent or are shown."""
+) -> list[Deprecation]:  # Any: the response data
+    """Return all deprecations that affect a request and its response: the address, parameters, fields sent or returned."""
     whole = handler_deprecation(view, handler)
     asked = [deprecation for name, deprecation in view.deprecated_parameters.items() if name in request.query_params]
     deprecated_fields = [
@@ -65,7 +65,7 @@ def deprecations_in(
 
 
 def deprecation_headers(deprecated: Collection[Deprecation]) -> dict[str, str]:
-    """RFC 9745 and RFC 8594; of several the earliest, and all the words about them."""
+    """Return the headers of RFC 9745 and RFC 8594, with the earliest dates and all links of these deprecations."""
     if not deprecated:
         return {}
     since, sunset = (
@@ -80,7 +80,7 @@ def _midnight(day: date) -> int:
 
 
 def _field_deprecations(view: DeprecatingView) -> Mapping[str, Deprecation]:
-    """Of a noun's answer; other views have no serializer of their own."""
+    """Return the deprecated fields of a noun's serializer; empty for views without one."""
     named = getattr(view, "get_serializer_class", None)
     return getattr(named(), "deprecated", {}) if named and getattr(view, "serializer_class", None) else {}
 

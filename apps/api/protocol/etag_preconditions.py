@@ -1,6 +1,7 @@
-"""Conditions of a request, as RFC 9110 has them: `If-Match` for whoever writes what they read, `If-None-Match` for whoever has it.
+"""Conditional requests (RFC 9110): `If-Match` for writes to a known version, `If-None-Match` for cached reads.
 
-The tag of a row is its version and a hash of what is shown. A hash of all of it makes 304 true; a write asks for the version alone.
+The ETag of a row contains its version and a hash of its whole representation. A 304 depends on the hash as well; a write compares
+only the version.
 """
 
 import hashlib
@@ -29,23 +30,23 @@ _HASH_CHARACTERS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ETagList:
-    """What a header names: any row at all, or these tags as they stand there, quotes and `W/` included."""
+    """The value of the header: any row (`*`), or these tags as sent, with quotes and `W/`."""
 
     is_any: bool
     named: frozenset[str]
 
     def has(self, tag: str) -> bool:
-        """By the weak comparison: what is shown is the same."""
+        """Return whether the header names a tag, by weak comparison: an equal representation counts."""
         return self.is_any or tag in {each.removeprefix("W/") for each in self.named}
 
     def has_version(self, version: int | None, *, weakly: bool = False) -> bool:
-        """Whether one of them is a tag of this version; by the strong comparison no weak one is."""
+        """Return whether one of the tags has this version. The strong comparison ignores weak tags."""
         tags = {each.removeprefix("W/") for each in self.named if weakly or not each.startswith("W/")}
         return self.is_any or str(version) in {tag.strip('"').partition("-")[0] for tag in tags}
 
 
 def etag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()) -> str:
-    """The tag of a row as it is shown; what is counted beside it makes no other one of it."""
+    """Return the ETag of a row's representation, without the fields in `beside`, which are computed separately from the row."""
     hashed_fields = {
         name: value for name, value in shown.items() if name not in WRITE_RESPONSE_FIELDS and name not in beside
     }
@@ -53,18 +54,18 @@ def etag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()
 
 
 def matches_if_none_match(request: Request, tag: str) -> bool:
-    """Whether who asks has exactly this already."""
+    """Return whether the client already has exactly this representation."""
     tags = _read_tags(request, IF_NONE_MATCH)
     return tags is not None and tags.has(tag)
 
 
 def check_if_match(request: Request, row: Model) -> int | None:
-    """Refuse a request whose condition the row does not meet; the version that it has to be written at, if that was said."""
+    """Refuse a request whose preconditions the row does not satisfy. Return the version that the header requires, if any."""
     version: int | None = getattr(row, "version", None)
     none = None if request.method in SAFE_METHODS else _read_tags(request, IF_NONE_MATCH)
     if none is not None and none.has_version(version, weakly=True):
         raise PreconditionFailed(
-            f"This was to be done only to what {IF_NONE_MATCH} does not name, and it names it.", version
+            f"The row matches {IF_NONE_MATCH}, so nothing was done. Read the row again and decide on that.", version
         )
     match = _read_tags(request, IF_MATCH)
     if match is None or match.is_any:
@@ -77,9 +78,11 @@ def check_if_match(request: Request, row: Model) -> int | None:
 
 
 def version_mismatch(version: int | None) -> PreconditionFailed:
-    """The refusal of whoever decided on another version than stands there."""
+    """Return the refusal of a request that names another version of the row."""
     now = "it has no versions" if version is None else f"it is now at version {version}"
-    return PreconditionFailed(f"This is not what {IF_MATCH} names: {now}. Read it again and decide on that.", version)
+    return PreconditionFailed(
+        f"The row does not match {IF_MATCH}: {now}. Read it again and decide on that version.", version
+    )
 
 
 def _read_tags(request: Request, header: str) -> ETagList | None:
@@ -89,5 +92,5 @@ def _read_tags(request: Request, header: str) -> ETagList | None:
     if header_value.strip() == "*":
         return ETagList(is_any=True, named=frozenset())
     if not _TAG_LIST_PATTERN.fullmatch(header_value):
-        raise ValidationError({header: ['Send * or tags in quotes, as `ETag` gave them, such as "3-5f2c".']})
+        raise ValidationError({header: ['Send * or quoted tags as the header `ETag` gave them, such as "3-5f2c".']})
     return ETagList(is_any=False, named=frozenset(_SINGLE_TAG.findall(header_value)))

@@ -1,4 +1,4 @@
-"""Refusals that only this surface knows; those of the kernel are the kernel's."""
+"""Refusals that exist only in the REST API. All others are in `apps.governance.errors`."""
 
 from rest_framework.exceptions import APIException, PermissionDenied
 
@@ -6,34 +6,34 @@ from apps.governance.errors import IllegalTransition
 
 
 class CsrfFailed(PermissionDenied):
-    """A person's browser session tried to write without the token that proves the page was ours."""
+    """A browser session tried to write without a valid CSRF token."""
 
     default_code = "csrf_failed"
 
 
 class BodyTooLarge(APIException):
-    """More bytes than any lawful body has."""
+    """The body exceeds the size of any valid body."""
 
     status_code = 413
     default_code = "too_large"
 
 
 class KeyReused(APIException):
-    """A key of another request: neither that one's answer nor another write under it would be right."""
+    """The idempotency key belongs to another request, so neither its response nor a second write would be correct."""
 
     status_code = 422
     default_code = "key_reused"
 
 
 class KeyInFlight(APIException):
-    """The request of this key has no answer yet."""
+    """The first request with this idempotency key is still in progress."""
 
     status_code = 409
     default_code = "key_in_flight"
 
 
 class PreconditionFailed(APIException):
-    """The row is not, or is, what a header of the request names."""
+    """The row does not satisfy a precondition in the request headers."""
 
     status_code = 412
     default_code = "precondition_failed"
@@ -45,7 +45,7 @@ class PreconditionFailed(APIException):
 
 
 class TurnFailedError(APIException):
-    """The turn that should have brought the reply ended without one."""
+    """The turn ended without the reply that the request waited for."""
 
     status_code = 502
     default_code = "turn_failed"
@@ -56,7 +56,7 @@ class TurnFailedError(APIException):
 
 
 class TransitionNotAllowed(IllegalTransition):
-    """A state was asked for that cannot be reached from the present one; `allowed` are those that can."""
+    """The requested state cannot be reached from the current one; `allowed` lists the states that can."""
 
     def __init__(self, message: str, allowed: list[str]) -> None:
         super().__init__(message)

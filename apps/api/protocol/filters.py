@@ -1,4 +1,4 @@
-"""How lists are narrowed: by ids, keys and states, each checked before the database sees it."""
+"""List filters by id, key, state and words. Each value is validated before it reaches the database."""
 
 from typing import Any, Final
 
@@ -25,20 +25,20 @@ __all__ = [
     "SearchFilter",
 ]
 
-# Each word is as many more conditions on every row as there are fields.
+# Each word adds one condition per searched field for every row.
 SEARCH_WORDS: Final = 10
 SEARCH_CHARACTERS: Final = 200
 
 
 @extend_schema_field(OpenApiTypes.INT64)
 class IdFilter(Filter):
-    """Rows that refer to an id."""
+    """Filters by the id of a related row."""
 
     field_class = forms.IntegerField
 
 
 class SearchFilter(CharFilter):
-    """Rows in whose named fields every word stands somewhere, as the console's search finds them."""
+    """Filters by words: each must occur in one of the named fields, as in the console's search."""
 
     def __init__(self, *fields: str, **options: Any) -> None:
         self.searched = fields
@@ -48,7 +48,7 @@ class SearchFilter(CharFilter):
         )
 
     def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
-        """Those that have all of the words."""
+        """Return the rows that contain all of the words."""
         words = value.split()
         if len(words) > SEARCH_WORDS or len(value) > SEARCH_CHARACTERS:
             most = f"Search for at most {SEARCH_WORDS} words and {SEARCH_CHARACTERS} characters."
@@ -62,10 +62,10 @@ class SearchFilter(CharFilter):
 
 
 class DjangoFilterBackend(FilterBackend):
-    """Checks what is asked by a form; where nothing is asked and nothing has to be, there is none to make."""
+    """Validates filters with a form; skips building the form if the request names no filter and none is required."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: APIView) -> Any:
-        """The rows that are asked for."""
+        """Return the filtered rows."""
         filters = getattr(getattr(view, "filterset_class", None), "base_filters", {})
         needs_no_form = not any(each.extra["required"] for each in filters.values())
         if needs_no_form and filters.keys().isdisjoint(request.query_params):
@@ -74,6 +74,6 @@ class DjangoFilterBackend(FilterBackend):
 
 
 class AgentFilters(FilterSet):
-    """By the agent's key."""
+    """Filter by the agent's key."""
 
     agent_key = CharFilter(field_name="agent__key", help_text="Key of the agent.")

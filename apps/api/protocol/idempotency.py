@@ -1,8 +1,8 @@
-"""Writes that come with a key: whatever is sent twice under it is done once, and answered alike.
+"""Idempotency keys: a write that is sent twice with one key is executed once, and both requests get the same response.
 
-The key is claimed in the write's own transaction: a second request waits there until the first has ended, then reads its answer;
-what was refused leaves no key behind. A write of several transactions claims it in one of its own before them, and whoever comes
-meanwhile is told so.
+The key is claimed in the write's own transaction: a second request waits until the first one ends and then reads its response;
+a refused write releases the key. A write that uses several transactions claims the key in an earlier, separate transaction; a
+second request is refused until that write has ended.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from apps.tenants.authentication.actor_resolution import system_actor
 
 KEY_HEADER: Final = "Idempotency-Key"
 REPLAYED_HEADER: Final = "Idempotent-Replayed"
-# A process that died left its claim unanswered; nobody has waited for a request for so long.
+# A process that died left its claim without a response. No client waits this long for a request.
 ABANDONED_SECONDS: Final = 900
 _CLAIM_KEY: Final = load_query("apps/api/protocol/queries/claim_key.sql")
 _STORE_SQL: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
@@ -44,21 +44,21 @@ AnswerCallable = Callable[[], Response]
 
 
 class IdempotentView(Protocol):
-    """A view, as far as keys are concerned."""
+    """The attributes that a view needs for idempotency."""
 
     keeps_words: ClassVar[bool]
 
     @property
     def actor(self) -> Actor:
-        """Who asks."""
+        """Return the actor of the request."""
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """What was answered, read anew."""
+        """Answer a repeated write whose response body was not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """A request with a key: whose it is, and what it asks for."""
+    """A request with an idempotency key: its caller, the key, and the hash of the request."""
 
     actor: Actor
     key: str
@@ -66,13 +66,13 @@ class IdempotentRequest:
 
     @property
     def caller(self) -> str:
-        """Another token of the same agent is the same caller."""
+        """Return the name of the caller; all tokens of one agent are the same caller."""
         who = self.actor
         return f"agent:{who.agent_id}" if who.agent_id is not None else f"member:{who.user_id}"
 
 
 def answer_once(view: IdempotentView, request: Request, answer: AnswerCallable) -> Response:
-    """Answer a request in whose transaction this is called; under a key that was used, as the first time."""
+    """Answer a request within its transaction; if its key was used before, return the first response."""
     keyed = _read_key(view, request)
     if keyed is None:
         return answer()
@@ -81,7 +81,7 @@ def answer_once(view: IdempotentView, request: Request, answer: AnswerCallable) 
 
 
 def answer_once_own_transactions(view: IdempotentView, request: Request, answer: AnswerCallable) -> Response:
-    """The same of a write that has several transactions of its own."""
+    """Answer a write that opens several transactions itself, with the same guarantee as `answer_once`."""
     keyed = _read_key(view, request)
     if keyed is None:
         return answer()
@@ -100,7 +100,7 @@ def answer_once_own_transactions(view: IdempotentView, request: Request, answer:
 
 
 def delete_expired(tenant_id: int) -> None:
-    """Forget what a tenant's answers were kept for long enough."""
+    """Delete the expired responses of a tenant."""
     with acting_as(system_actor(tenant_id)):
         _execute(_DELETE_EXPIRED_SQL, [tenant_id])
 
@@ -110,7 +110,7 @@ def _read_key(view: IdempotentView, request: Request) -> IdempotentRequest | Non
     if key is None or request.method in SAFE_METHODS:
         return None
     if not 0 < len(key) <= KEY_CHARACTERS or not key.isascii() or not key.isprintable():
-        raise ValidationError({KEY_HEADER: [f"A key has 1 to {KEY_CHARACTERS} visible ASCII characters; send a UUID."]})
+        raise ValidationError({KEY_HEADER: [f"A key has 1 to {KEY_CHARACTERS} visible ASCII characters. Send a UUID."]})
     return IdempotentRequest(view.actor, key, _request_hash(request))
 
 
@@ -122,7 +122,7 @@ def _request_hash(request: Request) -> str:
         request_json = json.dumps(asked, sort_keys=True, default=_file_hash)
     except RecursionError as deep:
         raise ParseError("The body is nested too deeply.") from deep
-    # Keyed: a short text could be guessed from a plain hash, and what was off the record is forgotten.
+    # Keyed, because a short text could be guessed from a plain hash, and off-the-record text must stay erased.
     return salted_hmac("apps.api.kept_answers", request_json, algorithm="sha256").hexdigest()
 
 
@@ -136,7 +136,7 @@ def _file_hash(file: "UploadedFile[bytes]") -> str:
 
 def _claim_key(keyed: IdempotentRequest) -> int | None:
     bounds = {"hours": settings.IDEMPOTENCY_KEPT_HOURS, "lost": ABANDONED_SECONDS}
-    claim: dict[str, Any] = {"key": keyed.key, "sha256": keyed.sha256, **bounds}  # Any: values of a statement
+    claim: dict[str, Any] = {"key": keyed.key, "sha256": keyed.sha256, **bounds}  # Any: parameters of a statement
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM_KEY, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
         row = cursor.fetchone()
@@ -157,9 +157,9 @@ def _store_response(view: IdempotentView, claim: int, response: Response) -> Res
 def _replay_response(view: IdempotentView, keyed: IdempotentRequest) -> Response:
     kept = IdempotencyRecord.objects.get(tenant_id=keyed.actor.tenant_id, caller=keyed.caller, key=keyed.key)
     if kept.request_sha256 != keyed.sha256:
-        raise KeyReused("This key came with another request before. Send a fresh key with each request.")
+        raise KeyReused("This key was used for another request before. Send a new key with each request.")
     if kept.status == 0:
-        raise KeyInFlight("The request of this key is being answered. Send it again in a moment.")
+        raise KeyInFlight("The first request under this key is still being answered. Send it again in a moment.")
     response = _stored_response(view, kept)
     response.headers[REPLAYED_HEADER] = "true"
     if kept.location:
@@ -173,6 +173,6 @@ def _stored_response(view: IdempotentView, kept: IdempotencyRecord) -> Response:
     return view.shown_again(kept)
 
 
-def _execute(statement: str, params: list[Any]) -> None:  # Any: values of a statement
+def _execute(statement: str, params: list[Any]) -> None:  # Any: parameters of a statement
     with connection.cursor() as cursor:
         cursor.execute(statement, params)

@@ -1,4 +1,4 @@
-"""Lists in pages, newest first: a cursor stays right while rows arrive, and costs the same on every page."""
+"""Pages of lists, newest first. A cursor stays valid while rows are added, and every page costs the same."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,11 +12,11 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-FOREIGN_CURSOR = "This cursor is not of this list. Follow `next` as it was given."
+FOREIGN_CURSOR = "This cursor belongs to another list. Use `next` exactly as the list returned it."
 
 
 class RowPagination(CursorPagination):
-    """Fifty rows at a time, at most a hundred."""
+    """Pages of fifty rows by default, at most a hundred."""
 
     page_size = 50
     max_page_size = 100
@@ -25,14 +25,14 @@ class RowPagination(CursorPagination):
     template = None
 
     def decode_cursor(self, request: Request) -> Any:
-        """A cursor that cannot be read is a wrong value, not a missing page."""
+        """Decode the cursor. An unreadable cursor is refused as an invalid value, not as a missing page."""
         try:
             return super().decode_cursor(request)
         except NotFound as refusal:
             raise ValidationError({"cursor": [FOREIGN_CURSOR]}) from refusal
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any] | None:
-        """A forged cursor is refused before the database has to."""
+        """Return a page; a forged cursor is refused before it reaches the database."""
         cursor = self.decode_cursor(request)
         if cursor and cursor.position is not None and view is not None:
             name = self.get_ordering(request, queryset, view)[0].lstrip("-")
@@ -41,18 +41,18 @@ class RowPagination(CursorPagination):
 
 
 class TranscriptPagination(RowPagination):
-    """A transcript is read from its beginning."""
+    """Pages of a transcript, oldest first."""
 
     ordering = "position"
 
 
 class RowOrdering(OrderingFilter):
-    """`ordering=name` or `-name`; ties fall newest first, and a name that is not offered is refused."""
+    """Ordering by `ordering=name` or `-name`; ties are sorted newest first, and a name that is not offered is refused."""
 
     allowed: ClassVar[Sequence[str]] = ("id", "name", "updated_at")
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
-        """The asked order, made total."""
+        """Return the requested order with a unique tie-breaker."""
         asked = request.query_params.get(self.ordering_param, "-id")
         if asked.removeprefix("-") not in self.allowed:
             raise ValidationError({"ordering": [f"Order by one of: {', '.join(self.allowed)}; a minus reverses it."]})
@@ -67,6 +67,6 @@ def _check_position(model: type[Model], name: str, position: str) -> None:
         value = cast("Field[Any, Any]", model._meta.get_field(name)).to_python(position)
     except (FieldRefusal, OverflowError) as refusal:
         raise foreign from refusal
-    # Ours are in UTC; PostgreSQL takes neither a date without an offset as a moment nor every offset Python knows.
+    # Our cursors are in UTC. PostgreSQL does not accept a date without an offset as a moment, nor every offset known to Python.
     if isinstance(value, datetime) and value.utcoffset() != timedelta(0):
         raise foreign

@@ -1,6 +1,6 @@
 """Rows at a past moment (`as_of`): queries for the latest change record of each row, and the serializer of a version.
 
-Only people may read rows at a past moment. The values come from the change record that was the latest at that moment.
+Only people may read rows at a past moment. The values come from the latest change record at that moment.
 """
 
 from typing import Any, Final, cast
@@ -21,7 +21,7 @@ from apps.tenants.tenant_clock import AT_PARAMETER, parse_moment, zone_of
 
 
 class RowVersionSerializer(serializers.Serializer[Any]):
-    """One version. Its values are null where they were erased."""
+    """One version of a row. Erased values are null."""
 
     version = serializers.IntegerField(source="number")
     change_record_id = serializers.IntegerField(source="record_id")
@@ -40,7 +40,7 @@ AGENT_PARAMETER: Final = "agent_key"
 
 
 def records_as_of(rows: QuerySet[Any], request: Request, actor: Actor) -> QuerySet[ChangeRecord]:
-    """Of each of these rows the record that was its latest at the moment, the youngest first; none of rows that were not there."""
+    """Return the latest change record of each row at the moment, newest first. Rows that did not exist then are left out."""
     moment = _read_moment(request, actor)
     kind = cast("type[Governed]", rows.model)._meta.label_lower
     known = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=kind, created_at__lte=moment)
@@ -50,24 +50,24 @@ def records_as_of(rows: QuerySet[Any], request: Request, actor: Actor) -> QueryS
 
 
 def row_as_of(rows: QuerySet[Any], row: Governed, request: Request, actor: Actor) -> dict[str, Any]:
-    """One row as it stood; refused where it was not there, or where nobody can say any more."""
+    """Return the values of one row at the moment. Refuses if the row did not exist then, or if its text was erased."""
     record = records_as_of(rows.filter(pk=row.pk), request, actor).select_related("text").first()
     if record is None:
-        raise NotVisible(f"This {row._meta.verbose_name} was not there then.")
+        raise NotVisible(f"This {row._meta.verbose_name} did not exist then.")
     if not hasattr(record, "text"):
-        raise TextErased(f"The words of version {record.version_after} were erased. Ask for another moment.")
+        raise TextErased(f"The text of version {record.version_after} was erased. Ask for another moment.")
     return past_values(record)
 
 
 def past_values(record: ChangeRecord) -> dict[str, Any]:
-    """A row as its record left it."""
+    """Return the row's values after the change."""
     return {"id": record.subject_id, **RowVersionSerializer(version_of(record)).data}
 
 
-def _read_moment(request: Request, actor: Actor) -> Any:  # Any: a moment, aware
+def _read_moment(request: Request, actor: Actor) -> Any:  # Any: an aware datetime
     if not actor.is_person:
-        raise NotPermitted("Only people may read how rows stood in the past; an agent's token does not reach it.")
-    # A plus sign that was not encoded comes as a space.
+        raise NotPermitted("Only people may read past versions of rows. An agent's token cannot.")
+    # A plus sign that was not URL-encoded arrives as a space.
     moment_text = request.query_params[AS_OF].strip().replace(" ", "+")
     try:
         return parse_moment(moment_text, zone_of(actor), timezone.now())
@@ -80,6 +80,6 @@ def _filter_by_agent(records: QuerySet[ChangeRecord], query: QueryDict, rows: Qu
     if key is None:
         return records
     if not any(field.name == "agent" for field in rows.model._meta.fields):
-        raise ValidationError({AGENT_PARAMETER: ["These rows are no agent's. Leave it out."]})
+        raise ValidationError({AGENT_PARAMETER: ["These rows belong to no agent. Leave this parameter out."]})
     agents = Agent.objects.filter(key=key).values("pk")
     return records.filter(subject_id__in=rows.order_by().filter(agent_id__in=agents).values("pk"))

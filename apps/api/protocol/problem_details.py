@@ -1,4 +1,4 @@
-"""Every refusal as an RFC 9457 problem document: one table from error to status, one shape for all."""
+"""Converts every refusal to an RFC 9457 problem document: one table maps errors to HTTP status codes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ from apps.restore.execution import StalePlan
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"
 
-# What each refusal of the kernel is in HTTP. What is missing here is a fault of ours and stays an error 500.
+# The HTTP status of each governance error. An error missing here is a fault of the product and stays an error 500.
 STATUS_BY_ERROR: Mapping[type[errors.GovernanceError], int] = {
     errors.NothingPermitted: 403,
     errors.NotPermitted: 403,
@@ -44,51 +44,51 @@ STATUS_BY_ERROR: Mapping[type[errors.GovernanceError], int] = {
     errors.TooManyRequests: 429,
     StalePlan: 409,
 }
-# REST framework's words for what we say otherwise; every other code is its own.
+# REST framework's codes that we rename; all other codes are kept.
 CODE_NAMES = {"parse_error": "malformed", "error": "refused"}
 TITLES = {
-    "already_rejected": "A person has said no to this",
+    "already_rejected": "A person rejected this before",
     "authentication_failed": "The token is not valid",
-    "conflict": "It does not go with what is there",
+    "conflict": "Conflict with the current state",
     "csrf_failed": "The request may be forged",
-    "text_erased": "The words were erased",
-    "findings_unconfirmed": "The scanner points at something",
-    "illegal_transition": "There is no such move",
-    "invalid": "Some values cannot be taken",
-    "key_in_flight": "It is being answered",
-    "key_reused": "The key belongs to another request",
+    "text_erased": "The text was erased",
+    "findings_unconfirmed": "The scanner found something to confirm",
+    "illegal_transition": "This state cannot be reached",
+    "invalid": "Some values are invalid",
+    "key_in_flight": "The first request is still being answered",
+    "key_reused": "The idempotency key belongs to another request",
     "malformed": "The body cannot be read",
-    "method_not_allowed": "This cannot be done here",
-    "needs_another_reviewer": "Somebody else has to agree",
-    "needs_rebase": "What it would change has changed since",
-    "not_acceptable": "No such format",
-    "not_authenticated": "Nobody is signed in",
-    "not_found": "There is no such thing",
+    "method_not_allowed": "Method not allowed",
+    "needs_another_reviewer": "Another reviewer must agree",
+    "needs_rebase": "The target of the proposal has changed",
+    "not_acceptable": "Format not available",
+    "not_authenticated": "Not signed in",
+    "not_found": "Not found",
     "not_permitted": "Not permitted",
-    "nothing_permitted": "Nothing of this is permitted",
+    "nothing_permitted": "None of these fields is permitted",
     "permission_denied": "Not permitted",
-    "stale_plan": "It is another plan by now",
-    "precondition_failed": "It is not what you named",
-    "queue_full": "Too many proposals wait",
-    "stale": "It has changed since",
+    "stale_plan": "The restore plan has changed",
+    "precondition_failed": "Precondition failed",
+    "queue_full": "Too many open proposals",
+    "stale": "The row has changed",
     "throttled": "Too many requests",
     "too_large": "The body is too large",
     "too_many_messages": "Too many messages",
     "too_many_streams": "Too many streams are open",
     "turn_failed": "The agent could not answer",
-    "unsupported_media_type": "The body is not JSON",
+    "unsupported_media_type": "Unsupported content type",
 }
-# What a refusal carries besides its sentence.
+# Members of a problem document besides its sentence.
 EXTRA_MEMBERS = (
     *("ignored_fields", "current_version", "allowed", "failure_code"),
     *("current_sha256", "current_content", "base", "live", "findings"),
 )
-# Where reasons stand that belong to no field.
+# The key of reasons that belong to no field.
 BODY_FIELD = "body"
-NOT_FOUND = "There is nothing at this address, or it is not yours to see."
+NOT_FOUND = "Nothing exists at this address, or you may not see it."
 
 
-# Whoever comes by a session may send it in a form, so Django reads the body before a view does.
+# A browser session may send its CSRF token in a form, so Django reads the body before the view does.
 UNREADABLE_BODY_ERRORS = (
     MultiPartParserError,
     BadRequest,
@@ -99,7 +99,7 @@ UNREADABLE_BODY_ERRORS = (
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | None:
-    """REST framework's exception handler. None leaves a fault of ours to Django, which logs it and answers 500."""
+    """Convert an exception to a problem document; None for a fault of the product, which Django logs and answers with 500."""
     _record_refusal(exc, context)
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(NOT_FOUND)
@@ -108,7 +108,9 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | N
     elif isinstance(exc, RequestDataTooBig):
         exc = BodyTooLarge("The body is too large to be read. Send less.")
     elif isinstance(exc, UNREADABLE_BODY_ERRORS):
-        exc = exceptions.ParseError("The body is no form that can be read. Send JSON, or a form with its boundary.")
+        exc = exceptions.ParseError(
+            "The form in the body cannot be read. Send JSON, or a multipart form with its boundary."
+        )
     if isinstance(exc, errors.GovernanceError):
         status = next((status for kind, status in STATUS_BY_ERROR.items() if isinstance(exc, kind)), None)
         return None if status is None else _problem_document(status, exc.code, str(exc), exc, context)
@@ -121,7 +123,7 @@ def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | N
 
 
 def _record_refusal(exc: Exception, context: Mapping[str, Any]) -> None:
-    """What the door refused is in the books; this is for what was refused before it. A read that finds nothing is no attempt."""
+    """Record a refusal raised before a governed write, which records its own. A read that finds nothing is not recorded."""
     request, view = context["request"], context["view"]
     if isinstance(exc, Http404 | exceptions.NotFound) and request.method not in SAFE_METHODS:
         exc = errors.NotVisible(NOT_FOUND)
@@ -178,7 +180,7 @@ def _code(exc: exceptions.APIException) -> str:
 
 
 def _flatten_errors(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
-    """Nested errors by dotted field; what belongs to no field stands under `body`."""
+    """Flatten nested errors to dotted field names; reasons that belong to no field are listed under `body`."""
     if isinstance(detail, Mapping):
         pairs: list[tuple[str, list[str]]] = []
         for key, inner in detail.items():
@@ -191,9 +193,9 @@ def _flatten_errors(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
 
 def _sentence(by_field: Mapping[str, list[str]]) -> str:
     details = "; ".join(f"{name}: {' '.join(reasons)}" for name, reasons in by_field.items())
-    return f"Some values cannot be taken. {details}"
+    return f"Some values are invalid. {details}"
 
 
 def escape_surrogates(text: str) -> str:
-    """Half a surrogate pair cannot be sent back as it came."""
+    """Escape lone surrogates, which cannot be encoded in a response."""
     return text.encode(errors="backslashreplace").decode()

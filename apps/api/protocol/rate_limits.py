@@ -1,7 +1,7 @@
-"""How often somebody asks: counted for the agent or member and for the tenant, in windows of a minute.
+"""Rate limits: requests are counted per agent or member and per tenant, in windows of a minute.
 
-The broker counts, in one round trip and no statement of SQL. While it is away each process counts for itself, so that a limit
-is met by each of them; nobody is refused because nothing counts, and nobody waits for what is not there.
+The broker counts in one round trip, without SQL. While the broker is unavailable, each process counts by itself, so the limits
+apply per process; no request is refused or delayed because the broker is unavailable.
 """
 
 import threading
@@ -20,7 +20,7 @@ from apps.governance.actors import Actor, RateLimits
 from apps.runtime.streaming.reply_pubsub import RECONNECT_SECONDS, broker_client
 
 WINDOW_SECONDS: Final = 60
-# The window before is forgotten a while after it ended.
+# The counter of the previous window expires some time after that window has ended.
 COUNTER_TTL_SECONDS: Final = 2 * WINDOW_SECONDS
 CALLER_QUOTA: Final = "asker"
 TENANT_QUOTA: Final = "tenant"
@@ -28,7 +28,7 @@ TENANT_QUOTA: Final = "tenant"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one of the limits has left."""
+    """One limit, and how much of it remains."""
 
     name: str
     limit: int
@@ -37,7 +37,7 @@ class Quota:
 
     @property
     def is_spent(self) -> bool:
-        """Whether this request was one too many."""
+        """Return whether this request exceeds the limit."""
         return self.used > self.limit
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Quota:
 
 
 def use_quotas(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
-    """Count what somebody asks for."""
+    """Count a request against the limits of its actor and tenant."""
     limits = _limits(actor.pace)
     if not limits:
         return ()
@@ -58,15 +58,15 @@ def use_quotas(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
 
 
 def enforce_quotas(quotas: Sequence[Quota]) -> None:
-    """Refuse who asked too often, and say until when."""
+    """Refuse a request that exceeds a limit, and name the time at which the limit resets."""
     for quota in quotas:
         if quota.is_spent:
-            subject = "You ask" if quota.name == CALLER_QUOTA else "Your tenant asks"
-            raise Throttled(wait=quota.resets_in, detail=f"{subject} more than {quota.limit} times a minute.")
+            subject = "Your limit" if quota.name == CALLER_QUOTA else "The limit of your tenant"
+            raise Throttled(wait=quota.resets_in, detail=f"Too many requests. {subject} is {quota.limit} a minute.")
 
 
 def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
-    """As the IETF draft on RateLimit header fields has them."""
+    """Return the limits in the format of the IETF draft on RateLimit header fields."""
     if not quotas:
         return {}
     policies = (f'"{quota.name}";q={quota.limit};w={WINDOW_SECONDS}' for quota in quotas)
@@ -74,7 +74,7 @@ def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
 
 
 def _limits(pace: RateLimits) -> Mapping[str, int]:
-    """The tenant's own limits, and the installation's where it has none or less; 0 is none of the installation."""
+    """Return the lower of the tenant's and the installation's limits. 0 means that the installation has no limit."""
     limit_pairs = {
         CALLER_QUOTA: (pace.per_asker, settings.REQUESTS_PER_MINUTE),
         TENANT_QUOTA: (pace.per_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
@@ -89,7 +89,7 @@ def _subjects(actor: Actor) -> Mapping[str, str]:
 
 @dataclass(slots=True)
 class _LocalCounts:
-    """What this process counted while the broker was away, and until when it is not asked again."""
+    """The counts of this process while the broker is unavailable, and the time of the next attempt to reach it."""
 
     counted: dict[str, int] = field(default_factory=dict)
     away_until: float = 0.0

@@ -1,6 +1,6 @@
 """Request bodies: the JSON parser with its limits, strict field types, and the `RequestBody` serializers that views read.
 
-A body is a JSON object of known fields; text is taken as it was sent. Fields that the actor may not write are stripped and
+A body is a JSON object of known fields; text is taken exactly as sent. Fields that the actor may not write are stripped and
 reported in the response (Z-14). `rename_error_fields` maps an action's field names back to the body's names in a refusal.
 """
 
@@ -28,15 +28,15 @@ BODY_BYTES = 1_000_000
 
 
 class BoundedJSONParser(JSONParser):
-    """JSON that ends: neither endless nor nested without end."""
+    """Parses JSON with limits on size and depth."""
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """REST framework reads the stream itself, past Django's own limit on bodies."""
+        """Read the stream with a size limit, because REST framework's reading bypasses Django's own limit."""
         sent = stream.read(BODY_BYTES + 1)
         if len(sent) > BODY_BYTES:
-            raise BodyTooLarge(f"The body has more than {BODY_BYTES} bytes. Send less.")
+            raise BodyTooLarge(f"The body has more than {BODY_BYTES} bytes. Send a smaller one.")
         try:
             return super().parse(BytesIO(sent), media_type, parser_context)
         except RecursionError as deep:
@@ -44,86 +44,86 @@ class BoundedJSONParser(JSONParser):
 
 
 class StrictTextField(serializers.CharField):
-    """Words as they were sent: nothing is trimmed, and a number is no text. Empty is the model's business."""
+    """Text exactly as sent: it is not trimmed, and a number is refused. The model decides whether it may be empty."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"trim_whitespace": False, "allow_blank": True, **options})
 
     def to_internal_value(self, data: Any) -> str:
-        """Refuse what is not a string; REST framework would turn numbers into one."""
+        """Refuse values that are not strings; REST framework would convert numbers."""
         if not isinstance(data, str):
-            raise ValidationError("This is text: send a JSON string.")
+            raise ValidationError("Send a JSON string.")
         return super().to_internal_value(data)
 
 
 class StrictIntegerField(serializers.IntegerField):
-    """A whole number from 1, written as one."""
+    """An integer of at least 1, sent as a JSON number."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_value": 1, "max_value": LARGEST_ROW_ID, **options})
 
     def to_internal_value(self, data: Any) -> int:
-        """Refuse a number in quotes, a fraction and a truth value."""
+        """Refuse a number in quotes, a fraction and a boolean."""
         if not isinstance(data, int) or isinstance(data, bool):
-            raise ValidationError("This is a whole number: send it without quotes.")
+            raise ValidationError("Send a whole number, without quotes.")
         return super().to_internal_value(data)
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """True or false, written as one."""
+    """A JSON boolean."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """Refuse a word or a number; REST framework would read them as one."""
+        """Refuse strings and numbers; REST framework would read them as booleans."""
         if not isinstance(data, bool):
-            raise ValidationError("This is true or false: send it without quotes.")
+            raise ValidationError("Send true or false, without quotes.")
         return data
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedBody:
-    """What is left of a body for this actor, and the names of what was stripped."""
+    """The values of a body that this actor may write, and the names of the stripped fields."""
 
     values: dict[str, Any]
     ignored: tuple[str, ...]
 
     def only(self, *names: str) -> dict[str, Any]:
-        """Those of the named values that were sent."""
+        """Return those of the named values that the body contains."""
         return {name: self.values[name] for name in names if name in self.values}
 
     @property
     def read_at(self) -> int | None:
-        """The version the sender decided on, if it said."""
+        """Return the row version on which the sender based the write, if the body names it."""
         version: int | None = self.values.get("version")
         return version
 
     @property
     def reason(self) -> str:
-        """Why, if the sender said."""
+        """Return the reason, if the body gives one."""
         reason: str = self.values.get("reason", "")
         return reason
 
 
 class RequestBody(serializers.Serializer[Any]):
-    """A request's body. A field nobody knows is refused, for a typing error would lose what was written."""
+    """A request's body. Unknown fields are refused, because a misspelled name would silently lose a value."""
 
-    # What an answer shows besides; sent back, it is stripped and said.
+    # Response fields that a client may send back. They are stripped, and named in `ignored_fields`.
     shown: ClassVar[frozenset[str]] = frozenset()
-    # What it is for: a field that one of these acts governs is gated by those that do.
+    # The acts of this body. Writing a field that is governed by one of them requires a grant for such an act.
     acts: ClassVar[tuple[Act, ...]] = ()
-    # What a PUT has to bring whole.
+    # Fields that a PUT must contain.
     whole: ClassVar[tuple[str, ...]] = ()
-    # Whether a body without any value asks for something already.
+    # Whether a body without values is valid.
     bare: ClassVar[bool] = False
-    # Fields that go.
+    # Deprecated fields.
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
-    # What says how to write rather than what.
+    # Fields that describe the write instead of being written.
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
     @classmethod
     def read(cls, request: Request, actor: Actor, row: Governed | None = None, **beside: str) -> ParsedBody:
-        """The values this actor may write to this row, or to a new one, checked; refused if none are left.
+        """Return the checked values that this actor may write to this row, or to a new one. Refuses if none remain.
 
-        What came beside the body wins over it.
+        Values in `beside` come from outside the body and take precedence.
         """
         body = cls()
         data = {**body._require_object(request.data), **beside}
@@ -141,12 +141,12 @@ class RequestBody(serializers.Serializer[Any]):
         unknown = sorted(set(data) - set(self.fields) - self.shown)
         if unknown:
             known = ", ".join(self.fields)
-            raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
+            raise ValidationError({name: [f"There is no such field. Known fields: {known}."] for name in unknown})
         return data
 
     @classmethod
     def gates(cls, name: str) -> tuple[Act, ...]:
-        """The acts any one of which lets the field be written."""
+        """Return the acts of which any single one allows writing the field."""
         return tuple(act for act in cls.acts if name in POLICY[act].fields)
 
     def _may_write(self, name: str, actor: Actor, row: Governed | None) -> bool:
@@ -155,7 +155,7 @@ class RequestBody(serializers.Serializer[Any]):
         gates = self.gates(name)
         if not gates or any(may(actor, act, name, row) for act in gates):
             return True
-        # Whoever may do none of the acts is refused by the act itself, with its own sentence.
+        # An actor who may perform none of the acts is refused by the act itself, with its own message.
         return not any(may(actor, act, row=row) for act in self.acts)
 
     def _refuse_missing(self, request: Request, actor: Actor, data: Mapping[str, Any], row: Governed | None) -> None:
@@ -163,7 +163,9 @@ class RequestBody(serializers.Serializer[Any]):
             return
         missing = [name for name in self.whole if name not in data and self._may_write(name, actor, row)]
         if missing:
-            raise ValidationError({name: ["PUT replaces the whole; send this too, or use PATCH."] for name in missing})
+            raise ValidationError(
+                {name: ["PUT replaces the whole row. Send this field too, or use PATCH."] for name in missing}
+            )
 
     def _refuse_empty(self, actor: Actor, ignored: tuple[str, ...]) -> None:
         if self.bare or set(self.validated_data) - self.about:
@@ -172,21 +174,21 @@ class RequestBody(serializers.Serializer[Any]):
             names = ", ".join(sorted(set(self.fields.keys()) - self.about))
             raise ValidationError(f"Send at least one of: {names}.")
         raise NothingPermitted(
-            f"Nothing of this may be written here by an {actor.role.value}: {', '.join(ignored)}. Nothing was changed.",
+            f"The role {actor.role.value} may write none of these fields here: {', '.join(ignored)}. Nothing was changed.",
             ignored,
         )
 
 
 class RequiredVersionBody(RequestBody):
-    """A yes to exactly what was read, which therefore has to be named."""
+    """An approval of exactly the version that was read, which the body must name."""
 
     about = frozenset[str]()
 
-    version = StrictIntegerField(help_text="The version whose words were read.")
+    version = StrictIntegerField(help_text="The version that was read.")
 
 
 class OptionalVersionBody(RequestBody):
-    """What the address says, to the row as it was read."""
+    """The act that the address names, on the row as it was read."""
 
     bare = True
 
@@ -194,13 +196,13 @@ class OptionalVersionBody(RequestBody):
 
 
 class DecisionBody(OptionalVersionBody):
-    """A decision on the row as it was read, and why."""
+    """A decision on the row as it was read, with an optional reason."""
 
     reason = StrictTextField(required=False)
 
 
 class ReasonedDecisionBody(OptionalVersionBody):
-    """A decision that is worth nothing without its reason."""
+    """A decision that requires a reason."""
 
     bare = False
     about = frozenset({"version"})
@@ -210,7 +212,7 @@ class ReasonedDecisionBody(OptionalVersionBody):
 
 @contextmanager
 def rename_error_fields(**names: str) -> Iterator[None]:
-    """Let a refusal name the fields as they were sent: the action's name first, then the body's."""
+    """Rename the fields of a refusal: each argument maps an action's field name to the body's field name."""
     try:
         yield
     except Invalid as refusal:

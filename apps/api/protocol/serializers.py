@@ -1,8 +1,8 @@
 """Response serializers: the base class `RowSerializer`, and a cached plan per class that renders list rows fast.
 
-REST framework builds a serializer's fields anew for every request and calls each of them for every row. For fifty rows that takes
-longer than everything else. The plan decides once per serializer class which fields are plain; all other fields are rendered by
-REST framework as usual.
+REST framework builds a serializer's fields for every request and calls each field for every row, which takes most of the time
+of a list of fifty rows. The plan decides once per serializer class which fields are plain. REST framework renders all other
+fields as usual.
 
 `RowSerializer` fields are read-only. Responses to writes also name the fields that were stripped from the request.
 """
@@ -23,21 +23,21 @@ from rest_framework.relations import PKOnlyObject
 
 from apps.api.protocol.deprecation import Deprecation
 
-# What each says of a value depends on the value alone.
+# Field types whose representation depends only on the value.
 PLAIN_FIELD_TYPES: Final = (
     *(serializers.CharField, serializers.BooleanField, serializers.FloatField, serializers.BigIntegerField),
     *(serializers.IntegerField, serializers.DateTimeField, serializers.DateField, serializers.ChoiceField),
     serializers.JSONField,
 )
-# Only answers to writes have them, and not from the row.
+# Fields that only responses to writes have, and that are not read from the row.
 WRITE_RESPONSE_FIELDS: Final = frozenset({"ignored_fields", "notice"})
 
-Value = Any  # what a column holds, and what JSON can say of it
+Value = Any  # a column value, or its JSON form
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnField:
-    """A field that is read from its row, from its `column` or attribute, and told without asking anybody."""
+    """A field read from the row's `column` or attribute, without another query."""
 
     name: str
     column: str
@@ -45,25 +45,28 @@ class ColumnField:
     tell: Callable[[Value], Value] | None
 
     def told(self, value: Value) -> Value:
-        """What an answer says of what the row has."""
+        """Return the representation of the field's value in a row."""
         return value if value is None or self.tell is None else self.tell(value)
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedField:
-    """A field that tells by itself, such as a nested row or a method of the serializer."""
+    """A field that REST framework renders, such as a nested row or a method of the serializer."""
 
     name: str
 
 
 @cache
 def serialization_plan(kind: type[serializers.ModelSerializer[Any]]) -> tuple[ColumnField | ComputedField, ...]:
-    """The fields of an answer in their order; of a serializer of its own, so that no request is held on to."""
+    """Return the plan for a serializer class, in field order.
+
+    The plan is built from a separate instance, so it keeps no request alive.
+    """
     return tuple(_plan_field(name, field, kind) for name, field in _readable_fields(kind).items())
 
 
 def serialize_row(row: Model | dict[str, Value], serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
-    """The row as the serializer shows it, or the columns of one that `only_needed_columns` gave."""
+    """Return the row as the serializer represents it. The row may be a dictionary of columns from `only_needed_columns`."""
     steps = serialization_plan(type(serializer))
     if isinstance(row, dict):
         return {step.name: step.told(row[step.column]) for step in steps if isinstance(step, ColumnField)}
@@ -84,14 +87,17 @@ def serialize_row(row: Model | dict[str, Value], serializer: serializers.ModelSe
 def only_needed_columns(
     rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], beside: Iterable[str]
 ) -> QuerySet[Any]:
-    """What lines of these rows show, as dictionaries of columns, and the columns `beside`; the rows where that is not all plain."""
+    """Restrict the query to the columns that the serializer shows, plus `beside`.
+
+    Returns the rows unchanged if some fields are not plain.
+    """
     columns = None if rows.query.select_related is True else _columns_of(kind, frozenset(rows.query.annotations))
     return rows if columns is None else rows.values(*dict.fromkeys((*columns, *beside)))
 
 
 @cache
 def _columns_of(kind: type[serializers.ModelSerializer[Any]], annotated: frozenset[str]) -> tuple[str, ...] | None:
-    """Where the lines are read from; None where the fields do not tell."""
+    """Return the columns of the serializer's fields; None if some fields are not plain."""
     steps = serialization_plan(kind)
     columns = tuple(step.column for step in steps if isinstance(step, ColumnField))
     are_all = len(columns) == len(steps) and all(
@@ -101,7 +107,7 @@ def _columns_of(kind: type[serializers.ModelSerializer[Any]], annotated: frozens
 
 
 def _is_column(model: type[Model], column: str) -> bool:
-    """Whether the path leads to a column, over references alone that no row is without."""
+    """Return whether the path leads to a column, through non-null references only."""
     *references, name = column.split(LOOKUP_SEP)
     try:
         for reference in references:
@@ -126,7 +132,7 @@ def _plan_field(name: str, field: Any, kind: type[serializers.ModelSerializer[An
 
 
 def _is_plain(field: Any) -> bool:
-    """One of the kinds above, whatever it checks of what is sent."""
+    """Return whether the field renders exactly like one of the plain types."""
     kind = next((plain for plain in PLAIN_FIELD_TYPES if isinstance(field, plain)), None)
     own = type(field)
     return (
@@ -141,7 +147,7 @@ def _converter(field: Any) -> Callable[[Value], Value] | None:
     if isinstance(field, serializers.DateTimeField):
         return _moment_converter(field)
     if isinstance(field, serializers.IntegerField | serializers.BooleanField | serializers.FloatField):
-        # The database gives them as what they are.
+        # psycopg already returns these in their JSON form.
         return None
     tell: Callable[[Value], Value] = field.to_representation
     return tell
@@ -159,7 +165,7 @@ def _moment_converter(field: serializers.DateTimeField) -> Callable[[Value], Val
 def _compute_field(
     serializer: serializers.ModelSerializer[Any], name: str, row: Model, shown: dict[str, Value]
 ) -> None:
-    """As REST framework asks a field."""
+    """Render a field through REST framework."""
     field = serializer.fields[name]
     try:
         value = field.get_attribute(row)
@@ -175,24 +181,24 @@ STAMP_FIELDS = ("taint", "version", "created_at", "updated_at")
 
 
 class RowSerializer(serializers.ModelSerializer[Row]):
-    """A row of a governed noun in an answer."""
+    """Base serializer of a governed row in a response."""
 
-    # Fields that go.
+    # Deprecated fields.
     deprecated: ClassVar[Mapping[str, Deprecation]] = {}
 
     ignored_fields = serializers.ListField(
         child=serializers.CharField(),
         required=False,
-        help_text="Only in answers to writes: fields that were sent, known and stripped.",
+        help_text="Only in responses to writes: known fields that were sent and stripped.",
     )
 
     notice = serializers.CharField(
         required=False,
-        help_text="Only in answers to writes of which something waits for a person: what does, and what stays.",
+        help_text="Only in responses to writes of which a part waits for a person: names both parts.",
     )
 
     def to_representation(self, instance: Any) -> Any:
-        """After a write, with what of the body was stripped."""
+        """Render the row; after a write, add the fields that were stripped."""
         shown = serialize_row(instance, self)
         if "ignored_fields" in self.context:
             shown["ignored_fields"] = self.context["ignored_fields"]
@@ -202,5 +208,5 @@ class RowSerializer(serializers.ModelSerializer[Row]):
 
 
 def agent_key() -> serializers.CharField:
-    """The key of a row's agent, instead of its id."""
+    """Return a field that shows the key of the row's agent instead of its id."""
     return serializers.CharField(source="agent.key", read_only=True)

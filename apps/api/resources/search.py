@@ -1,4 +1,4 @@
-"""Search by REST: what the console's search finds, for people, in pages, with the words marked in an excerpt."""
+"""Search over REST: the console's search, for people, with pages and highlighted excerpts."""
 
 import base64
 from collections.abc import Sequence
@@ -25,28 +25,30 @@ from apps.text_analysis.search_excerpts import make_excerpt, query_words
 
 PARAMETERS: Final = frozenset({"q", "kind", "from", "to", "cursor", "page_size"})
 
-# When, kind and id of a hit: in this order lists are sorted, the newest first.
+# The time, kind and id of a hit, by which lists are sorted, newest first.
 HitPosition = tuple[datetime, str, int]
 
 
 class ExcerptPartSerializer(serializers.Serializer[Any]):
-    """A piece of an excerpt, and whether it is what was looked for."""
+    """A part of an excerpt, and whether it matches the search."""
 
     text = serializers.CharField()
     is_hit = serializers.BooleanField()
 
 
 class SearchHitSerializer(serializers.Serializer[Any]):
-    """A row that holds the words."""
+    """A row that contains the words."""
 
     kind = serializers.ChoiceField(list(KINDS))
     id = serializers.IntegerField()
     agent_key = serializers.CharField(allow_null=True)
-    conversation_id = serializers.IntegerField(allow_null=True, help_text="Of a message: where it was said.")
-    profile_id = serializers.IntegerField(allow_null=True, help_text="Of what is noted of a customer: where it stands.")
+    conversation_id = serializers.IntegerField(allow_null=True, help_text="Of a message: its conversation.")
+    profile_id = serializers.IntegerField(
+        allow_null=True, help_text="Of a line about a customer: the customer's profile."
+    )
     at = serializers.DateTimeField()
     excerpt = ExcerptPartSerializer(
-        many=True, help_text="About the first of the words; it is text, nothing of it is markup."
+        many=True, help_text="The text around the first word, as plain text without markup."
     )
 
 
@@ -54,32 +56,35 @@ class SearchPageSerializer(serializers.Serializer[Any]):
     """A page of hits, the newest first."""
 
     next = serializers.CharField(allow_null=True, help_text="The address of the next page.")
-    is_truncated = serializers.BooleanField(
-        help_text="So many rows hold the words that older ones are not among these."
-    )
+    is_truncated = serializers.BooleanField(help_text="True: there are too many matches, and older ones are missing.")
     results = SearchHitSerializer(many=True)
 
 
 class SearchView(ActorView):
-    """What was said, what agents go by, what is noted of customers, and what was proposed, by the words in it."""
+    """Searches messages, agents' knowledge and behavior, customer profiles and proposals."""
 
     acts: ClassVar = {}
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("q", OpenApiTypes.STR, required=True, description="Words; in quotes as they stand."),
+            OpenApiParameter(
+                "q",
+                OpenApiTypes.STR,
+                required=True,
+                description="Words to search for; words in quotes are matched as a phrase.",
+            ),
             OpenApiParameter("kind", OpenApiTypes.STR, enum=list(KINDS), many=True, description="These alone."),
-            OpenApiParameter("from", OpenApiTypes.DATE, description="From this day on, by the tenant's clock."),
-            OpenApiParameter("to", OpenApiTypes.DATE, description="Up to this day, and with it."),
+            OpenApiParameter("from", OpenApiTypes.DATE, description="First day, in the tenant's time zone."),
+            OpenApiParameter("to", OpenApiTypes.DATE, description="Last day, included."),
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("page_size", OpenApiTypes.INT),
         ],
         responses=SearchPageSerializer,
     )
     def get(self, request: Request) -> Response:
-        """Find by words, as the console does; nothing off the record, and no more than browsing shows. People only."""
+        """Search by words, as the console does, in everything you may see that is on the record. People only."""
         if not self.actor.is_person:
-            raise NotPermitted("Only people may search all of it; an agent's token does not reach it.")
+            raise NotPermitted("Only people may search. An agent's token cannot.")
         reject_unknown_parameters(request, PARAMETERS)
         asked, size = _read_query(request), RowPagination().get_page_size(request) or RowPagination.page_size
         found = rows_with_words(asked, MAX_RESULTS + 1, *_read_kinds(request))
@@ -108,7 +113,11 @@ def _read_query(request: Request) -> str:
     asked = request.query_params.get("q", "").strip()
     if not MIN_CHARACTERS <= len(asked) <= MAX_CHARACTERS or "\x00" in asked or not query_words(asked):
         raise ValidationError(
-            {"q": [f"Send words of {MIN_CHARACTERS} to {MAX_CHARACTERS} characters, one of which has to stand there."]}
+            {
+                "q": [
+                    f"Send {MIN_CHARACTERS} to {MAX_CHARACTERS} characters with at least one word that is not excluded."
+                ]
+            }
         )
     return asked
 
@@ -116,7 +125,7 @@ def _read_query(request: Request) -> str:
 def _read_kinds(request: Request) -> Sequence[str]:
     named = [kind for value in request.query_params.getlist("kind") for kind in value.split(",")]
     if set(named) - set(KINDS):
-        raise ValidationError({"kind": [f"Choose among: {', '.join(KINDS)}."]})
+        raise ValidationError({"kind": [f"Choose one of: {', '.join(KINDS)}."]})
     return list(dict.fromkeys(named)) or list(KINDS)
 
 

@@ -1,6 +1,6 @@
-"""A conversation as it goes on: tools, replies and turns from the database, and an answer while it is said from the broker.
+"""The stream of a conversation: tools, replies and turns from the database, and unfinished reply text from the broker.
 
-No transaction is open between two looks, and a reader who is slow holds up nobody: each has a place and a queue of its own.
+No transaction is open between two polls. A slow reader does not delay others, because each has its own position and queue.
 """
 
 from collections.abc import AsyncIterator
@@ -25,10 +25,10 @@ from apps.runtime.streaming.conversation_feed import ConversationFeedCursor, cur
 from apps.runtime.streaming.reply_pubsub import announce_listener
 
 
-# Whoever writes is refused as everywhere in the API, in its words; nothing is written here.
+# Other methods are refused with the API's usual problem document, because a stream is read-only.
 @csrf_exempt
 async def conversation_stream(request: HttpRequest, pk: str) -> HttpResponse | StreamingHttpResponse:
-    """`text/event-stream`: `tool`, `reply` and `turn`, each with an id to go on from, and `text` while an answer is said."""
+    """Stream `tool`, `reply` and `turn` events, each with an id to resume from, and `text` while a reply is being written."""
     conversation_id = int(pk)
     try:
         asked = resume_position(request, ConversationFeedCursor.read)

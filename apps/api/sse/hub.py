@@ -1,5 +1,6 @@
-"""All streams of a web process: however many there are, they share one connection that hears the database, one that looks into it,
-and one to the broker. It stands as long as somebody follows something.
+"""The hub of all streams in a web process, which runs while any stream is open.
+
+All streams share one connection that listens to the database, one that queries it, and one to the broker.
 """
 
 import asyncio
@@ -29,9 +30,9 @@ from apps.tenants.authentication.credential_recheck import still_valid
 
 logger = logging.getLogger(__name__)
 
-# Whoever loses their token, their session or their place in the tenant hears no more after that.
+# Seconds between checks of credentials: a reader whose token, session or membership has ended gets no more events.
 RECHECK_SECONDS: Final = 1.0
-# And so often everything is asked anew that a request is asked, such as for a second factor; so many of them at once.
+# Seconds between full authentications of open streams, including the second factor, and the number of streams per round.
 REAUTHENTICATE_SECONDS: Final = LISTENING_SECONDS / 3
 REAUTHENTICATE_BATCH: Final = 50
 
@@ -42,7 +43,7 @@ stream_slots = StreamSlots()
 
 
 class StreamHub:
-    """The readers of one process and what serves them. Used by the event loop alone."""
+    """The open streams of one process, and the tasks that serve them. Used by the event loop only."""
 
     def __init__(self) -> None:
         self.readers: set[Subscriber] = set()
@@ -53,7 +54,7 @@ class StreamHub:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def enter(self, kind: type[R], reader: Subscriber) -> R:
-        """The room of the reader's tenant, with the reader in it."""
+        """Add the reader to the shared poll of its tenant, and return that poll."""
         if self._loop is not asyncio.get_running_loop():
             self._start()
         self.readers.add(reader)
@@ -62,17 +63,17 @@ class StreamHub:
         if key not in self._rooms:
             self._rooms[key] = kind(reader.actor.tenant_id, self.desk)
             self._start_task(key, self._rooms[key].run())
-        shared_poll: Any = self._rooms[key]  # Any: of the kind that was asked for
+        shared_poll: Any = self._rooms[key]  # Any: an instance of the requested kind
         shared_poll.readers.add(reader)
         found: R = shared_poll
         return found
 
     def follow(self, conversation_id: int) -> None:
-        """Hear what is said in the conversation while it is said."""
+        """Subscribe to the reply text of a conversation while it is being written."""
         self._ether.follow(conversation_id)
 
     def leave(self, reader: Subscriber, conversation_id: int | None = None) -> None:
-        """The stream has ended; what nobody needs any more goes with it."""
+        """Remove a reader whose stream has ended, and stop the tasks that no reader needs any more."""
         stream_slots.leave(reader.seat)
         self.readers.discard(reader)
         STREAMS.set(len(self.readers))
@@ -87,12 +88,12 @@ class StreamHub:
             self._stop()
 
     def end(self) -> None:
-        """The process is about to end: everybody is told so, and comes again elsewhere."""
+        """End all streams because the process is shutting down; the clients reconnect to another process."""
         for reader in list(self.readers):
             reader.end(StreamEndReason.SHUTDOWN)
 
     async def desk(self, call: Callable[[], Result]) -> Result:
-        """Look something up in the one thread, with the one connection, that are kept for it."""
+        """Run a query in the hub's own thread, on the hub's one database connection."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "streams")
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: _run_query(call))
@@ -106,7 +107,7 @@ class StreamHub:
         self._start_task("ether", self._ether.run())
 
     def _stop(self) -> None:
-        """Nobody is left. A loop that is closed took its tasks along."""
+        """Stop the tasks after the last reader has left. If the loop is closed, its tasks have already ended."""
         if self._loop is not None and not self._loop.is_closed():
             for task in self._running.values():
                 task.cancel()
@@ -119,11 +120,11 @@ class StreamHub:
             self._thread = None
 
     def _start_task(self, key: object, work: Coroutine[Any, Any, None]) -> None:
-        # In a context of its own: it serves all readers, and not the request it began with.
+        # In a separate context, because the task serves all readers, not only the request that started it.
         self._running[key] = asyncio.get_running_loop().create_task(work, context=Context())
 
     def _wake_review_rooms(self, tenant_id: int | None) -> None:
-        """Something became of what waits in a tenant; None: nobody knows where, for nobody listened."""
+        """Wake the review polls of a tenant, or of all tenants (None) if notifications may have been missed."""
         for (kind, room_tenant_id), shared_poll in self._rooms.items():
             if kind is ReviewRoom and tenant_id in {None, room_tenant_id}:
                 shared_poll.wake()
@@ -134,7 +135,7 @@ class StreamHub:
                 shared_poll.say(conversation_id, piece)
 
     async def _watch_access(self) -> None:
-        """Ask again and again whether those who came in may still."""
+        """Check repeatedly whether the readers still have access."""
         while True:
             await asyncio.sleep(RECHECK_SECONDS)
             with suppress(Error):
@@ -173,7 +174,7 @@ def _reauthenticated_actor(reader: Subscriber) -> Actor | None:
 
 
 def _run_query(call: Callable[[], Result]) -> Result:
-    """The connection is kept for the next look, unless a pool keeps it, or it is good for nothing any more."""
+    """Run a query. The connection is kept for the next query, unless a pool manages it or the query failed."""
     try:
         result = call()
     except Error:
@@ -185,7 +186,7 @@ def _run_query(call: Callable[[], Result]) -> Result:
 
 
 def _close_connection() -> None:
-    """Looked up in the thread that calls it: each has a connection of its own."""
+    """Close the connection of the current thread; each thread has its own."""
     connection.close()
 
 

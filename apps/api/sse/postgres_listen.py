@@ -1,4 +1,4 @@
-"""The one connection of a web process that listens to the database. It is never in a transaction and holds nothing up."""
+"""The one connection of a web process that listens to PostgreSQL. It is never in a transaction and blocks nothing."""
 
 import asyncio
 import logging
@@ -15,14 +15,14 @@ logger = logging.getLogger(__name__)
 CHANNEL: Final = "preceptor_review"
 RECONNECT_SECONDS: Final = 1.0
 MAX_RECONNECT_SECONDS: Final = 30.0
-# A server that went away without a word is noticed by the system, and not when something should have been heard.
+# TCP keepalives detect a server that disappeared, without waiting for a notification.
 KEEPALIVE_OPTIONS: Final = {"keepalives": 1, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
-# What Django adds for its own cursors.
+# Options that Django adds for its own cursors.
 DJANGO_OPTIONS: Final = ("cursor_factory", "context", "prepare_threshold", "autocommit", "pool")
 
 
 async def listen_for_review_changes(heard: Callable[[int | None], None]) -> None:
-    """Listen for good. `heard` is told the tenant, and None whenever something may have passed unheard."""
+    """Listen until cancelled. `heard` gets a tenant id, or None whenever notifications may have been missed."""
     pause = RECONNECT_SECONDS
     while True:
         try:
@@ -34,10 +34,11 @@ async def listen_for_review_changes(heard: Callable[[int | None], None]) -> None
                 async for notice in connection.notifies():
                     heard(int(notice.payload))
             finally:
-                # Not by leaving a block: that would first end a transaction, and whoever is told to stop twice would not close it.
+                # No `with` block: on exit it would first end a transaction, and a second cancellation during that would leave the
+                # connection open.
                 await connection.close()
         except (psycopg.Error, OSError) as error:
-            # Until it listens again, what happens is found by looking.
+            # Until listening resumes, changes are found by polling.
             logger.warning("connection for LISTEN lost", extra={"error": type(error).__name__})
         await asyncio.sleep(pause)
         pause = min(pause * 2, MAX_RECONNECT_SECONDS)

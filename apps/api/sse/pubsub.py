@@ -1,6 +1,6 @@
-"""What is said in conversations while it is said: one connection to the broker for all who listen in a process.
+"""Unfinished reply text: one broker connection for all streams of a process.
 
-Where the broker is away nothing is heard, and the replies come from the database all the same.
+While the broker is unavailable this text is missing, and finished replies still come from the database.
 """
 
 import asyncio
@@ -26,32 +26,32 @@ from apps.runtime.streaming.reply_pubsub import (
 
 logger = logging.getLogger(__name__)
 
-# How soon somebody who has just come is listened for.
+# The maximum seconds until a new reader's conversation is subscribed to.
 POLL_SECONDS: Final = 0.25
 
 
 class ConversationPubSub:
-    """The conversations that somebody listens to; each piece that is heard goes to `said`."""
+    """Subscriptions to conversations. Each piece of text is passed to `said`."""
 
     def __init__(self, on_piece: Callable[[int, bytes], None]) -> None:
         self._said = on_piece
         self._followed: Counter[int] = Counter()
 
     def follow(self, conversation_id: int) -> None:
-        """One more listens."""
+        """Add one listener of a conversation."""
         self._followed[conversation_id] += 1
 
     def leave(self, conversation_id: int) -> None:
-        """One less."""
+        """Remove one listener of a conversation."""
         self._followed[conversation_id] -= 1
         self._followed += Counter()
 
     def forget(self) -> None:
-        """Nobody listens to anything."""
+        """Remove all listeners."""
         self._followed.clear()
 
     async def run(self) -> None:
-        """Listen, and listen again where the broker was away."""
+        """Receive messages, and reconnect after the broker was unavailable."""
         while True:
             if not self._followed:
                 await asyncio.sleep(POLL_SECONDS)
@@ -91,7 +91,7 @@ class ConversationPubSub:
 
 
 async def _announce_listeners(client: "redis.asyncio.Redis", followed: set[int]) -> None:
-    """Tell workers again who is listened to."""
+    """Tell the workers again which conversations have listeners."""
     pipeline = client.pipeline(transaction=False)
     for conversation_id in followed:
         pipeline.publish(LISTENERS_CHANNEL, str(conversation_id))

@@ -1,6 +1,6 @@
-"""What waits for people, as it comes and goes: ids, kinds, states, versions and counts, never words.
+"""The stream of pending reviews: ids, kinds, states, versions and counts, never texts.
 
-The database says that something happened; what, and who may see it, is read for all readers of a tenant at once.
+A database notification says only that something changed. One query then reads the changes for all readers of a tenant.
 """
 
 from collections.abc import AsyncIterator
@@ -25,10 +25,10 @@ from apps.governance.errors import Invalid
 from apps.review.inbox_feed import InboxFeedCursor, newest_cursor
 
 
-# Whoever writes is refused as everywhere in the API, in its words; nothing is written here.
+# Other methods are refused with the API's usual problem document, because a stream is read-only.
 @csrf_exempt
 async def review_stream(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-    """`text/event-stream`: `proposal`, `draft`, `escalation` and `counts`, each with an id to go on from, and `resync`."""
+    """Stream `proposal`, `draft`, `escalation` and `counts` events, each with an id to resume from, and `resync`."""
     try:
         asked = resume_position(request, InboxFeedCursor.read)
         actor = await in_thread(lambda: authenticate_stream(request))
@@ -44,7 +44,7 @@ async def _stream_events(reader: Subscriber, asked: InboxFeedCursor | None) -> A
     shared_poll = hub.enter(ReviewRoom, reader)
     try:
         yield format_retry()
-        # Read once this reader is in the room, so that whatever is not in it is told there.
+        # Read after the reader has joined the shared poll, which delivers all later changes.
         pieces, mark = await in_thread(lambda: catch_up(reader.actor, asked))
         reader.mark = str(mark)
         reader.begin_behind(mark.position)
@@ -58,7 +58,7 @@ async def _stream_events(reader: Subscriber, asked: InboxFeedCursor | None) -> A
 
 
 def catch_up(actor: Actor, asked: InboxFeedCursor | None) -> tuple[list[bytes], InboxFeedCursor]:
-    """What happened behind the place somebody heard last, how much waits now, and up to where that tells everything."""
+    """Return the events after the reader's position, the current counts, and the new position."""
     if asked is None:
         now = newest_cursor(actor.tenant_id)
         return [counts_event(actor, now)], now

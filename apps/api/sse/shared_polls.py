@@ -1,6 +1,6 @@
-"""Everybody in one tenant who waits for the same news: one look into the database for all of them.
+"""One database poll for all readers of a tenant that wait for the same events.
 
-A look is one call in the thread that a web process keeps for looks; nothing is open between two of them.
+A poll is one call in the web process's thread for polls. No transaction is open between two polls.
 """
 
 import asyncio
@@ -22,23 +22,21 @@ from apps.runtime.streaming.conversation_feed import ConversationFeedCursor, Fee
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.5
-# Where nothing happens, looks grow rare: each time by so much, until they are so far apart. What is heard brings them together.
+# While nothing changes, the pause between polls grows by this factor up to its limit. A notification resets it.
 POLL_BACKOFF: Final = 1.5
 MAX_POLL_SECONDS: Final = 3.0
-RESYNC_REASON: Final = (
-    "What happened in between is too much to tell, or the id is none of this tenant's. Read the lists anew."
-)
+RESYNC_REASON: Final = "Too much happened since this id, or the id is not of this tenant. Read the lists again."
 
 
 class DatabaseCaller(Protocol):
-    """Where something is looked up, off the event loop."""
+    """Runs a query off the event loop."""
 
-    async def __call__(self, call: Callable[[], Any]) -> Any:  # Any: whatever was looked up
-        """What the call gives."""
+    async def __call__(self, call: Callable[[], Any]) -> Any:  # Any: the result of the call
+        """Return the result of the call."""
 
 
 class SharedPoll(ABC):
-    """The readers of one tenant, and when they are looked for. What happens in a look is said by each kind of room."""
+    """The readers of one tenant, and the timing of their polls. Subclasses define what a poll does."""
 
     def __init__(self, tenant_id: int, desk: DatabaseCaller) -> None:
         self.tenant_id = tenant_id
@@ -48,15 +46,15 @@ class SharedPoll(ABC):
         self._pause = MAX_POLL_SECONDS
 
     def wake(self) -> None:
-        """Something may have happened: look now."""
+        """Poll now, because something may have changed."""
         self._woken.set()
 
     def leave(self, reader: Subscriber) -> None:
-        """They hear no more."""
+        """Remove a reader."""
         self.readers.discard(reader)
 
     async def run(self) -> None:
-        """Look, and look again, until nobody is left."""
+        """Poll until no reader is left."""
         while True:
             try:
                 await self._poll()
@@ -71,12 +69,12 @@ class SharedPoll(ABC):
 
     @abstractmethod
     async def _poll(self) -> None:
-        """Find what happened and tell it."""
+        """Find new events and send them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewUpdates:
-    """What was found behind a mark: for each who may see something of it, events and counts."""
+    """Changes after a cursor: the events and counts for each actor who may see any of them."""
 
     mark: InboxFeedCursor
     is_gap: bool
@@ -85,12 +83,12 @@ class ReviewUpdates:
 
 
 class ReviewRoom(SharedPoll):
-    """Those who follow what waits for people. Woken by the database; otherwise it looks rarely, and misses nothing."""
+    """The readers of the review stream. Notifications wake the poll; without them it runs rarely."""
 
     mark: InboxFeedCursor | None = None
 
     def look_from(self, mark: InboxFeedCursor) -> None:
-        """Let nobody miss what stands behind this place; what a reader heard already is not told again."""
+        """Poll from an earlier cursor, so that a new reader misses nothing. Other readers skip events that they already have."""
         if self.mark is None or mark.position < self.mark.position:
             self.mark = mark
             self.wake()
@@ -101,7 +99,7 @@ class ReviewRoom(SharedPoll):
             return
         news = await self._desk(lambda: review_updates_since(self.tenant_id, mark, actors))
         if self.mark is not mark:
-            # Somebody came meanwhile who has to hear from an earlier place on.
+            # A reader has joined meanwhile and needs events from an earlier cursor on.
             self.wake()
             return
         self.mark = news.mark
@@ -122,7 +120,7 @@ def _send_updates(reader: Subscriber, news: ReviewUpdates) -> None:
 
 
 def review_updates_since(tenant_id: int, mark: InboxFeedCursor, actors: Iterable[Actor]) -> ReviewUpdates:
-    """One look for all of a tenant. Where nothing happened, nobody is asked for."""
+    """Read the changes of a tenant once for all actors. If nothing changed, no further query is made."""
     found = read_feed_page(tenant_id, mark)
     if found is None:
         now = newest_cursor(tenant_id)
@@ -137,12 +135,15 @@ def review_updates_since(tenant_id: int, mark: InboxFeedCursor, actors: Iterable
 
 
 def counts_event(actor: Actor, mark: InboxFeedCursor) -> bytes:
-    """How much waits, as an event; it stands for everything up to its mark."""
+    """Return the event with the current counts. Its id covers every event up to the cursor."""
     return format_event("counts", waiting_counts(actor), mark)
 
 
 class ConversationRoom(SharedPoll):
-    """Those who follow conversations of a tenant: it is looked which of them moved on, and then only into those."""
+    """The readers of conversation streams in a tenant.
+
+    A poll first finds the conversations that have changed, and then reads only these.
+    """
 
     def __init__(self, tenant_id: int, desk: DatabaseCaller) -> None:
         super().__init__(tenant_id, desk)
@@ -151,28 +152,28 @@ class ConversationRoom(SharedPoll):
         self._marks: dict[Subscriber, Hashable] = {}
 
     def follow(self, reader: Subscriber, conversation_id: int, place: ConversationFeedCursor) -> None:
-        """Tell this reader what happens in the conversation behind the place."""
+        """Send this reader the conversation's events after the cursor."""
         self._places[reader] = (conversation_id, place)
         self.wake()
 
     def leave(self, reader: Subscriber) -> None:
-        """They hear no more."""
+        """Remove a reader."""
         super().leave(reader)
         self._places.pop(reader, None)
         self._marks.pop(reader, None)
 
     def listeners(self, conversation_id: int) -> list[Subscriber]:
-        """Who follows this conversation."""
+        """Return the readers that follow this conversation."""
         return [reader for reader, (followed, _) in self._places.items() if followed == conversation_id]
 
     def say(self, conversation_id: int, piece: bytes) -> None:
-        """A piece of an answer was heard: what comes behind it is looked for as usual."""
+        """Send a piece of reply text, and poll soon for the events that follow it."""
         self._pause = POLL_SECONDS
         for reader in self.listeners(conversation_id):
             reader.preview(piece)
 
     async def _poll(self) -> None:
-        # Whoever has not read what they were told is asked for later: what stands in the database waits for them.
+        # A reader with unread events is skipped until later; its next events stay in the database.
         ready = {reader: place for reader, place in self._places.items() if reader.is_free and reader.why is None}
         asked = {conversation_id for conversation_id, _ in ready.values()}
         marks = await self._desk(lambda: change_marks(asked, self.tenant_id))
@@ -195,7 +196,7 @@ class ConversationRoom(SharedPoll):
         for each in heard:
             reader.tell(format_event(each.event, each.told, each.place))
             self._places[reader] = (self._places[reader][0], each.place)
-        # What was told in part is asked for again.
+        # If only some of the events were returned, the reader is polled again.
         if not heard:
             self._marks[reader] = mark
 
@@ -203,7 +204,7 @@ class ConversationRoom(SharedPoll):
 def conversation_updates_since(
     conversation_id: int, place: ConversationFeedCursor, actor: Actor
 ) -> list[FeedEvent] | None:
-    """What happened behind a place; None where it is not the actor's to see any more."""
+    """Return the events after a cursor; None if the actor may no longer see the conversation."""
     try:
         return events_since(conversation_id, place, actor=actor)
     except NotVisible:
@@ -211,5 +212,5 @@ def conversation_updates_since(
 
 
 def next_poll_pause(pause: float) -> float:
-    """How long to wait behind a look that found nothing."""
+    """Return the pause after a poll that found nothing."""
     return min(pause * POLL_BACKOFF, MAX_POLL_SECONDS)

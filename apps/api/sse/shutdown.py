@@ -1,4 +1,4 @@
-"""When a web process is told to end. The server waits for its answers to be whole, and a stream would not be for minutes."""
+"""Ends streams when a web process shuts down, since the server waits for open responses, and streams stay open for minutes."""
 
 import asyncio
 import signal
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-# What uvicorn ends by.
+# The signals on which uvicorn shuts down.
 SHUTDOWN_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def on_shutdown(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    """Have something done in the loop when the server is told to end, besides what the server does then.
+    """Call `call` in the loop when the server receives a shutdown signal, in addition to the server's own handling.
 
-    The server's lifespan ends only once all answers have, so nothing else tells of it in time. Where no server has a say, as in
-    tests and commands, nothing is changed.
+    The server's lifespan ends only after all responses have ended, so it comes too late. Without a server, as in tests and
+    commands, nothing changes.
     """
     for number in SHUTDOWN_SIGNALS:
         server = signal.getsignal(number)
@@ -23,7 +23,7 @@ def on_shutdown(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> No
         try:
             signal.signal(number, _signal_handler(loop, call, server))
         except ValueError:
-            # Not the main thread: whoever runs a server there ends it by other means.
+            # Not in the main thread: a server in another thread is stopped by other means.
             return
 
 
@@ -37,5 +37,5 @@ def _signal_handler(
             loop.call_soon_threadsafe(call)
         server(number, frame)
 
-    told.tells_streams = True  # type: ignore[attr-defined]  # so that nobody is told twice
+    told.tells_streams = True  # type: ignore[attr-defined]  # so that the call is added only once
     return told

@@ -1,4 +1,4 @@
-"""A reader who takes nothing any more: the server would hold what was sent to them for as long as they stay connected."""
+"""Disconnects clients that stop reading, because the server would keep their unsent data as long as they stay connected."""
 
 import asyncio
 import logging
@@ -7,23 +7,23 @@ from typing import Any, Final
 
 logger = logging.getLogger(__name__)
 
-# A proxy or a browser that still reads has taken something by then.
+# A proxy or a browser that is still reading accepts data within this time.
 STALLED_SECONDS: Final = 30.0
 EVENT_STREAM_HEADER: Final = (b"content-type", b"text/event-stream")
 
-# Any: what the servers' own protocol hands about.
+# Any: types of the ASGI protocol
 Send = Callable[[Any], Awaitable[None]]
 
 
 class SendWithTimeout:
-    """What is sent to one client; from a stream on, each piece has to be taken within a time."""
+    """Sends to one client. In a stream, the client must accept each piece within a time limit."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._is_stream = False
 
     async def __call__(self, message: Any) -> None:
-        """Send it, or hang up."""
+        """Send a message, or close the connection at the time limit."""
         if message["type"] == "http.response.start":
             self._is_stream = any(header == EVENT_STREAM_HEADER for header in message["headers"])
         if not self._is_stream:
@@ -38,8 +38,10 @@ class SendWithTimeout:
 
 
 def hang_up(send: Send) -> None:
-    """Drop the connection with what it has not taken. Closing it would wait for that."""
+    """Drop the connection and its unsent data. A regular close would wait until that data is sent."""
     transport = getattr(send, "transport", None) or getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:
-        raise ConnectionAbortedError("The reader takes nothing any more, and this server knows no way to hang up.")
+        raise ConnectionAbortedError(
+            "The client no longer reads, and this server offers no way to drop the connection."
+        )
     transport.abort()

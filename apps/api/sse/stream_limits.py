@@ -1,4 +1,4 @@
-"""How many streams a web process holds open at once: each of them looks into the database again and again."""
+"""Limits on open streams in a web process, because each stream queries the database repeatedly."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ RETRY_AFTER_SECONDS: Final = 10
 
 
 class TenantStreamLimit(APIException):
-    """One tenant's readers must not take the places of another's."""
+    """A tenant has reached its limit, which keeps it from using up the streams of other tenants."""
 
     status_code = 429
     default_code = "too_many_streams"
@@ -19,34 +19,34 @@ class TenantStreamLimit(APIException):
 
 
 class ProcessStreamLimit(TenantStreamLimit):
-    """Whose readers they are makes no difference."""
+    """The process has reached its limit across all tenants."""
 
     status_code = 503
 
 
 @dataclass(eq=False)
 class StreamSlot:
-    """A stream that is counted until it ends, or is dropped before it has begun."""
+    """One counted stream, until it ends or is dropped before it starts."""
 
     tenant_id: int
 
 
 class StreamSlots:
-    """The seats of one process, used by its event loop alone."""
+    """The stream slots of one process. Used by the event loop only."""
 
     def __init__(self) -> None:
         self._taken: WeakSet[StreamSlot] = WeakSet()
 
     def take(self, tenant_id: int) -> StreamSlot:
-        """One more for a reader of this tenant; refused where there is none."""
+        """Take a slot for a reader of this tenant. Refuses if no slot is free."""
         if len(self._taken) >= settings.STREAMS_PER_PROCESS:
             raise ProcessStreamLimit(
-                f"This server holds {settings.STREAMS_PER_PROCESS} streams open, which is as many as it can."
-                f" Come again in {RETRY_AFTER_SECONDS} seconds, or poll the messages."
+                f"This server process has {settings.STREAMS_PER_PROCESS} open streams, which is its limit."
+                f" Try again in {RETRY_AFTER_SECONDS} seconds, or poll the messages."
             )
         if sum(slot.tenant_id == tenant_id for slot in self._taken) >= settings.STREAMS_PER_TENANT:
             raise TenantStreamLimit(
-                f"Your tenant holds {settings.STREAMS_PER_TENANT} streams open here, which is as many as it may."
+                f"Your tenant has {settings.STREAMS_PER_TENANT} open streams on this server process, which is its limit."
                 f" Close one, or poll the messages."
             )
         slot = StreamSlot(tenant_id)
@@ -54,5 +54,5 @@ class StreamSlots:
         return slot
 
     def leave(self, slot: StreamSlot) -> None:
-        """The stream has ended."""
+        """Release the slot of a stream that has ended."""
         self._taken.discard(slot)

@@ -1,4 +1,4 @@
-"""Who may open a stream, and by what they came in. REST framework cannot wait without a thread, so it is asked in parts."""
+"""Authentication of streams. REST framework cannot wait without blocking a thread, so its parts are called individually."""
 
 from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
@@ -26,7 +26,7 @@ Place = TypeVar("Place")
 
 
 class StreamViewStub:
-    """What a refusal has to know of the view it came from."""
+    """The attributes of a view that the handling of a refusal needs."""
 
     queryset = None
     allowed_methods = ("GET",)
@@ -34,27 +34,27 @@ class StreamViewStub:
 
 
 class NotSignedIn(APIException):
-    """Neither a token nor a session."""
+    """The request has neither a token nor a session."""
 
     status_code = 401
     default_code = "not_authenticated"
-    default_detail = "Nobody is signed in. Send a token as: Authorization: Bearer pcp_..."
+    default_detail = "You are not signed in. Send a token as: Authorization: Bearer pcp_..."
 
 
 def resume_position(request: HttpRequest, read: Callable[[str], Place | None]) -> Place | None:
-    """Where whoever asks wants to go on; None where they begin with what comes next."""
+    """Return the position to resume from; None to begin with the next event."""
     if request.method != "GET":
         raise MethodNotAllowed(str(request.method))
     event_id = request.headers.get(LAST_EVENT_HEADER, "")
     place = read(event_id) if event_id else None
     if event_id and place is None:
-        reason = "Send the id of the last event as it came, or none."
+        reason = "Send the id of the last event exactly as you received it, or leave the header out."
         raise Invalid(f"{LAST_EVENT_HEADER} is not the id of an event. {reason}", {LAST_EVENT_HEADER: [reason]})
     return place
 
 
 def authenticate_stream(request: HttpRequest) -> Actor:
-    """Who asks, by what stands now: a session that was ended since is none."""
+    """Return the actor of a request, from the current state of its token or session."""
     request.session = type(request.session)(request.session.session_key)
     request.user = get_user(request)
     found = ActorAuthentication().authenticate(Request(request))
@@ -64,7 +64,7 @@ def authenticate_stream(request: HttpRequest) -> Actor:
 
 
 def held_credential(request: HttpRequest, actor: Actor) -> HeldCredential:
-    """By what somebody came in, so that it can be asked again and again whether it still holds."""
+    """Return the credential of an actor, for repeated checks while the stream is open."""
     header = get_authorization_header(Request(request)).split()
     if header:
         digest = token_digest(header[1].decode(errors="replace"))
@@ -75,7 +75,7 @@ def held_credential(request: HttpRequest, actor: Actor) -> HeldCredential:
 
 
 def credential_hash(request: HttpRequest) -> str:
-    """The same for two streams that came in by the same token, or the same session and tenant."""
+    """Return a hash that is equal for streams of the same token, or of the same session and tenant."""
     names = (
         request.headers.get("Authorization", ""),
         request.session.session_key,
@@ -85,16 +85,16 @@ def credential_hash(request: HttpRequest) -> str:
 
 
 def event_stream_response(pieces: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    """The answer of a stream that goes on for minutes."""
+    """Build the response of a stream that stays open for minutes."""
     response = StreamingHttpResponse(pieces, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
-    # Otherwise a proxy would keep the words until there are enough of them.
+    # Without this header, a proxy would buffer the events.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
 def problem_json_response(request: HttpRequest, refusal: Exception) -> HttpResponse:
-    """A refusal as the whole API words it."""
+    """Return a refusal as the API's problem document."""
     answer = problem_response(refusal, {"request": Request(request), "view": StreamViewStub()})
     if answer is None:
         raise refusal
@@ -103,7 +103,7 @@ def problem_json_response(request: HttpRequest, refusal: Exception) -> HttpRespo
 
 
 async def in_thread(call: Callable[[], Result]) -> Result:
-    """Something with the database or the broker, in a thread of its own that keeps no connection."""
+    """Run a query or a broker call in a separate thread, which keeps no connection afterwards."""
 
     def run() -> Result:
         try:

@@ -1,4 +1,4 @@
-"""One open stream: what it has yet to be told, how long it may go on, and why it ended."""
+"""One open stream: its queue of events, its time limit, and the reason it ended."""
 
 import asyncio
 import json
@@ -16,18 +16,18 @@ from apps.governance.actors import Actor
 from apps.telemetry.product_metrics import STREAM_EVENTS, STREAMS_ENDED
 from apps.tenants.authentication.credential_recheck import HeldCredential
 
-# Whoever reads slower than it is told is let go, and goes on from where it was: its queue is nobody else's memory.
+# A client that reads more slowly than events arrive is disconnected and resumes later, so its queue stays small.
 QUEUE_EVENTS: Final = 256
-# Proxies close what says nothing; whoever is cut off comes again and goes on where it was.
+# Proxies close long connections; a client that is disconnected reconnects and resumes.
 HEARTBEAT_SECONDS: Final = 15.0
 MAX_STREAM_SECONDS: Final = 600.0
 RETRY_MS: Final = 1_000
-# When a process ends, its readers do not all come to the next one in the same moment.
+# When a process shuts down, its clients do not all reconnect at the same moment.
 RECONNECT_SPREAD_MS: Final = 4_000
 
 
 class StreamEndReason(StrEnum):
-    """Why a stream was ended by us; it may be taken up again behind its last event, except by who may no more."""
+    """Why the server ended a stream. The client may resume after its last event, unless it has lost access."""
 
     MAX_DURATION = "max_duration"
     SLOW_CLIENT = "slow_client"
@@ -36,7 +36,7 @@ class StreamEndReason(StrEnum):
 
 
 class Subscriber:
-    """Somebody who holds a stream open. Used by the event loop alone."""
+    """One open stream. Used by the event loop only."""
 
     def __init__(self, actor: Actor, standing: HeldCredential, request: HttpRequest, slot: StreamSlot) -> None:
         self.actor, self.standing, self.request, self.seat = actor, standing, request, slot
@@ -50,11 +50,11 @@ class Subscriber:
 
     @property
     def is_free(self) -> bool:
-        """Whether it has taken everything it was told."""
+        """Return whether the client has received all its events."""
         return not self._told
 
     def tell(self, piece: bytes, position: int = 0) -> None:
-        """One event more. What stands no later than what was heard already is left out."""
+        """Queue an event, unless the client already has it."""
         if self.why is not None or (position and position <= self.heard):
             return
         self.heard = max(self.heard, position)
@@ -67,18 +67,18 @@ class Subscriber:
         self._woken.set()
 
     def preview(self, piece: bytes) -> None:
-        """Something of which only the latest counts; it takes the place of one that was not read yet."""
+        """Set a piece of which only the latest version counts; it replaces an unsent one."""
         if self.why is None:
             self._preview = piece
             self._woken.set()
 
     def begin_behind(self, position: int) -> None:
-        """Everything up to there is told by others."""
+        """Drop queued events up to the position, because they are sent by other means."""
         self._told = deque(each for each in self._told if not each[0] or each[0] > position)
         self.heard = max(self.heard, position)
 
     def end(self, why: StreamEndReason) -> None:
-        """Tell no more than why; what it did not read is told again when it comes back."""
+        """End the stream with a reason. Unsent events are sent again when the client resumes."""
         if self.why is None:
             self.why = why
             STREAMS_ENDED.labels(reason=why.value).inc()
@@ -88,7 +88,7 @@ class Subscriber:
             self._woken.set()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What the stream says, until it ends."""
+        """Yield the events of the stream until it ends."""
         until = time.monotonic() + MAX_STREAM_SECONDS
         while True:
             while self._told:
@@ -115,22 +115,22 @@ class Subscriber:
 
 
 def format_event(name: str, payload: Mapping[str, object], mark: object = "") -> bytes:
-    """One server-sent event; with a mark it is a place to go on from."""
+    """Format a server-sent event; `mark` is an id to resume from."""
     place = f"id: {mark}\n" if mark != "" else ""
     return f"{place}event: {name}\ndata: {json.dumps(payload, ensure_ascii=False)}\n\n".encode()
 
 
 def format_retry() -> bytes:
-    """How soon whoever is cut off comes again."""
+    """Format the delay after which a disconnected client reconnects."""
     return f"retry: {RETRY_MS}\n\n".encode()
 
 
 def heartbeat(mark: str) -> bytes:
-    """Nothing happened, up to this place."""
+    """Format a comment that keeps the connection alive; `mark` is an id to resume from."""
     return f": still here\nid: {mark}\n\n".encode() if mark else b": still here\n\n"
 
 
 def format_end(why: StreamEndReason) -> bytes:
-    """The last event of a stream."""
+    """Format the last event of a stream."""
     spread = random.randrange(RECONNECT_SPREAD_MS) if why is StreamEndReason.SHUTDOWN else 0  # noqa: S311  # no secret
     return f"retry: {RETRY_MS + spread}\n".encode() + format_event("end", {"reason": why.value})

@@ -1,4 +1,4 @@
-"""Where I am signed in: a person's own browsers, each of which they can end."""
+"""Page of a person's own signed-in browsers; they can end each of these sessions."""
 
 from django.contrib import messages
 from django.contrib.admin import AdminSite
@@ -15,14 +15,14 @@ from apps.tenants.session_store import end_other_sessions, end_session, signed_i
 
 
 def browser_session_urls(site: AdminSite) -> list[URLPattern]:
-    """Its path."""
+    """Return the URL pattern of the page."""
     return [path("signed-in/", browser_sessions_page, {"site": site}, name="browser_sessions")]
 
 
 @never_cache
 @csrf_protect
 def browser_sessions_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    """A GET lists them; a POST ends one, or all but this one."""
+    """List the person's browser sessions (GET); end one of them, or all except the present one (POST)."""
     user = request.user
     if not isinstance(user, User):
         return HttpResponseRedirect(reverse("admin:login"))
@@ -40,8 +40,8 @@ def _end_sessions(request: HttpRequest, user: User) -> str:
         ended = end_other_sessions(user.pk, request.session)
         if ended:
             note_event(user.pk, Kind.SIGNED_OUT, ip_address=client_address(request))
-        return "You were signed in nowhere else." if not ended else f"Signed out elsewhere: {ended}."
+        return "You were not signed in anywhere else." if not ended else f"Other browsers signed out: {ended}."
     if end_session(user.pk, request.POST.get("end", "")):
         note_event(user.pk, Kind.SIGNED_OUT, ip_address=client_address(request))
-        return "Signed out there."
-    return "That session was over already."
+        return "That browser is signed out."
+    return "That session had already ended."

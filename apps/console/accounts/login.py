@@ -22,11 +22,11 @@ from apps.tenants.accounts.staff_access import is_staff
 from apps.tenants.authentication.actor_resolution import memberships_of, people_by_username
 from apps.tenants.models import User
 
-LOGIN_LINK_HINT: Final = ", or ask whoever runs the installation for a login link"
+LOGIN_LINK_HINT: Final = ", or ask the administrator of the installation for a login link"
 
 
 def too_many_attempts(seconds: int, otherwise: str = LOGIN_LINK_HINT) -> forms.ValidationError:
-    """What somebody reads who has to wait."""
+    """Return the form error for too many attempts; it says how long the person has to wait."""
     minutes = -(-seconds // 60)
     wait = (
         "a second"
@@ -37,12 +37,12 @@ def too_many_attempts(seconds: int, otherwise: str = LOGIN_LINK_HINT) -> forms.V
         if minutes == 1
         else f"{minutes} minutes"
     )
-    return forms.ValidationError(f"That was tried too often. Wait {wait}, then try again{otherwise}.", code="too_many")
+    return forms.ValidationError(f"Too many attempts. Wait {wait}, then try again{otherwise}.", code="too_many")
 
 
 @contextmanager
 def count_password_attempt(user: AbstractBaseUser) -> Iterator[None]:
-    """Around a look at the password of somebody who is in already: as often as at the door."""
+    """Limit checks of a signed-in person's password as the login form does; a check that succeeds clears the count."""
     name = user.get_username()
     if seconds := throttle_seconds(name):
         raise too_many_attempts(seconds)
@@ -51,12 +51,12 @@ def count_password_attempt(user: AbstractBaseUser) -> Iterator[None]:
 
 
 def client_address(request: HttpRequest | None) -> str:
-    """Where a request came from, as the server was told; behind a proxy that it was not told of, the proxy."""
+    """Return the client's address as the server reports it; behind a proxy that it is not configured for, the proxy's address."""
     return str(request.META.get("REMOTE_ADDR") or "") if request else ""
 
 
 class MemberLoginForm(AuthenticationForm):
-    """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
+    """Login form for members of a tenant, and for platform staff, who then reach only the page to enter a tenant."""
 
     error_messages: ClassVar = {
         **AuthenticationForm.error_messages,
@@ -64,13 +64,13 @@ class MemberLoginForm(AuthenticationForm):
     }
 
     def clean_username(self) -> str:
-        """A person has one name, whatever the case it is typed in."""
+        """Return the stored username, whatever the case in which it was typed."""
         typed: str = self.cleaned_data["username"]
         person = people_by_username(typed).first()
         return person.username if person else typed
 
     def clean(self) -> dict[str, Any]:
-        """Count the attempt first; a right password is not looked at either while one has to wait."""
+        """Count the attempt before the password is checked; while a wait is due, even a right password is not checked."""
         name, address = self.cleaned_data.get("username"), client_address(self.request)
         if not (name and self.cleaned_data.get("password")):
             return dict(self.cleaned_data)
@@ -88,7 +88,7 @@ class MemberLoginForm(AuthenticationForm):
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):
-    """Whoever came in by a one-time link has no old password to be asked for."""
+    """Password change form; it does not ask for the old password of a person who has none (login by one-time link)."""
 
     def __init__(self, user: AbstractBaseUser, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **{"label_suffix": "", **kwargs})
@@ -96,21 +96,21 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
             del self.fields["old_password"]
 
     def clean_old_password(self) -> str:
-        """As often as at the door: an unlocked desk is no place to guess in."""
+        """Check the old password under the limit of the login form, so that nobody can guess it at an unattended screen."""
         with count_password_attempt(self.user):
             typed: str = super().clean_old_password()
         return typed
 
 
 class PasswordPage(PasswordChangeView):
-    """The form, in the console's own dress."""
+    """Password change page in the layout of the console."""
 
     form_class = OwnPasswordForm
     template_name = "console/accounts/password_change.html"
     success_url = reverse_lazy("admin:password_change_done")
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        """Its person sees that it was changed, and from where."""
+        """Record the change with the client's address, which the person sees on the page of their browsers."""
         with transaction.atomic():
             note_event(form.user.pk, Kind.PASSWORD_SET, ip_address=client_address(self.request))
             return super().form_valid(form)

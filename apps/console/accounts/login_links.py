@@ -1,4 +1,4 @@
-"""One-time login links: for the first login of an installation, and for whoever lost a password."""
+"""One-time login links: for the first login of an installation, and for people who lost their password."""
 
 from django.contrib import messages
 from django.contrib.admin import AdminSite
@@ -71,22 +71,22 @@ def login_link_page(request: HttpRequest, coded_id: str, token: str, site: Admin
 @never_cache
 @csrf_protect
 def invitation_page(request: HttpRequest, token: str, site: AdminSite) -> HttpResponse:
-    """The button lets the person of the invitation in; an account that opens other doors too is signed in to first."""
+    """Accept an invitation by POST. A person whose account belongs to other tenants too has to sign in first."""
     with transaction.atomic():
         found = invitation_of_token(token)
         if found is None:
             spent = {**site.each_context(request), "days": INVITATION_SECONDS // 86_400}
             return render(request, "console/accounts/invitation_used.html", spent, status=410)
-        opens_other_doors = opens_other_tenants(found.user, found.row.tenant_id)
-        is_theirs = not opens_other_doors or request.user.pk == found.user.pk
+        has_other_tenants = opens_other_tenants(found.user, found.row.tenant_id)
+        is_theirs = not has_other_tenants or request.user.pk == found.user.pk
         if request.method != "POST" or not is_theirs:
-            shown = {"found": found, "is_theirs": is_theirs, "signs_in": not opens_other_doors}
+            shown = {"found": found, "is_theirs": is_theirs, "signs_in": not has_other_tenants}
             status = 403 if request.method == "POST" else 200
             return render(
                 request, "console/accounts/invitation.html", {**site.each_context(request), **shown}, status=status
             )
         accept_invitation(found)
-        if not opens_other_doors:
+        if not has_other_tenants:
             login(request, found.user, backend=BACKEND)
     request.session[TENANT_KEY] = found.row.tenant_id
     messages.success(request, f"You are a member of {found.row.tenant.name} now. The link is used up.")

@@ -1,4 +1,4 @@
-"""What I am told: a person's own choice of what reaches them by e-mail, and what was sent lately."""
+"""Notification preferences: what a person gets by e-mail and when, and the latest messages sent to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def _hour_field(label: str, help_text: str = "") -> forms.TypedChoiceField:
 
 
 class NotificationPreferencesForm(forms.Form):
-    """How soon each kind is told, at which hour the rest, and when nothing is."""
+    """How soon each kind of notification is sent, the hour of the digest, and the quiet hours."""
 
     digest_hour = forms.TypedChoiceField(
         label="Hour of the digest",
@@ -96,7 +96,7 @@ def _timing_field(label: str, help_text: str) -> forms.ChoiceField:
 
 @dataclass(frozen=True, slots=True)
 class RecentNotices:
-    """The messages of the last days, and whether any can be sent at all."""
+    """The latest messages to a person, and whether e-mail can reach them at all."""
 
     notices: list[EmailNotification]
     address: str
@@ -106,7 +106,7 @@ class RecentNotices:
 
 
 def notification_preferences_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """A GET shows what is set; a POST sets it. A link in a message leads here, and changes nothing by itself."""
+    """Show the preferences (GET) or save them (POST). A link in a message leads here and changes nothing by itself."""
     actor, status = actor_of(request), 200
     terms = own_preferences(actor)
     form = NotificationPreferencesForm(request.POST if request.method == "POST" else None, initial=_form_values(terms))
@@ -147,8 +147,8 @@ def _form_values(terms: NotificationPreferences) -> dict[str, Any]:
 
 def _saved_message(values: Mapping[str, Any]) -> str:
     if all(values[kind.value] == DeliveryTiming.NEVER for kind in NotificationKind):
-        return "Saved. You get no e-mail about what waits."
-    return "Saved. What waits already and you were not told of is told by these terms, too."
+        return "Saved. You get no e-mail about pending work."
+    return "Saved. This also applies to pending work that you have not been notified of yet."
 
 
 def _recent_notices(request: HttpRequest, terms: NotificationPreferences, actor: Actor) -> RecentNotices:

@@ -1,4 +1,4 @@
-"""A second factor: the page that asks for a code after the sign-in, and the one where a person takes one up or drops it."""
+"""Second factor: the page that asks for a code after sign-in, and the page where a person enables, renews or removes it."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -47,7 +47,7 @@ _CODE_ATTRS: Final = {
 
 
 class CodeForm(forms.Form):
-    """A code of the app, or a recovery code."""
+    """A code of the authenticator app, or a recovery code."""
 
     code = forms.CharField(max_length=40, widget=UnfoldAdminTextInputWidget(attrs=_CODE_ATTRS))
 
@@ -56,14 +56,14 @@ class CodeForm(forms.Form):
         self.user = user
 
     def clean_code(self) -> str:
-        """Count the attempt before the code is looked at; a right one is not looked at either while one has to wait."""
+        """Count the attempt before the code is checked; while a wait is due, even a right code is not checked."""
         if seconds := code_throttle_seconds(self.user.pk):
             raise too_many_attempts(seconds, otherwise="")
         return str(self.cleaned_data["code"])
 
 
 class EnrolForm(CodeForm):
-    """The first code of a new device; the password too, since an unlocked desk must not be enough to lock somebody out."""
+    """The first code of a new device, and the password: an unattended screen must not be enough to lock its owner out."""
 
     password = forms.CharField(
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"}), label="Your password"
@@ -76,7 +76,7 @@ class EnrolForm(CodeForm):
             del self.fields["password"]
 
     def clean_password(self) -> str:
-        """As often as at the door."""
+        """Check the password under the limit of the login form."""
         typed = str(self.cleaned_data["password"])
         with count_password_attempt(self.user):
             if not self.user.check_password(typed):
@@ -85,7 +85,7 @@ class EnrolForm(CodeForm):
 
 
 def factor_urls(site: AdminSite) -> list[URLPattern]:
-    """Their paths."""
+    """Return the URL patterns of both pages."""
     return [
         path("code/", code_page, {"site": site}, name="second_factor_code"),
         path("factor/", factor_page, {"site": site}, name="second_factor"),
@@ -96,7 +96,7 @@ def factor_urls(site: AdminSite) -> list[URLPattern]:
 @never_cache
 @csrf_protect
 def code_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    """Between the sign-in and the first page: nothing of a tenant is shown until a code was."""
+    """Ask for a code after the password: no page of a tenant is shown before the code is accepted."""
     user = request.user
     if not isinstance(user, User) or not awaits_code(user, request.session):
         return HttpResponseRedirect(_next_url(request), status=303)
@@ -116,7 +116,7 @@ def code_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 @never_cache
 @csrf_protect
 def factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    """A person's own: set up with a first code; with a present one renewed or removed."""
+    """Set up a person's second factor with a first code; with a current code, renew the recovery codes or remove it."""
     user = request.user
     if not isinstance(user, User):
         return HttpResponseRedirect(reverse("admin:login"))
@@ -142,7 +142,7 @@ def _enrolment_page(site: AdminSite, request: HttpRequest, user: User) -> HttpRe
 
 
 def _qr_code(uri: str) -> SafeString:
-    """Squares for a camera, as part of the page: a picture with an address of its own would take a wider policy for all pages."""
+    """Return the QR code as inline SVG: a picture with its own address would need a wider content policy on all pages."""
     made = segno.make(uri, error="m", micro=False)
     return SafeString(made.svg_inline(border=4, light="#fff", svgclass=None, lineclass=None, omitsize=True))
 
@@ -157,7 +157,7 @@ def _manage_factor(site: AdminSite, request: HttpRequest, user: User) -> HttpRes
                     site, request, renew_recovery_codes(user, address=client_address(request))
                 )
             remove_second_factor(user, address=client_address(request))
-            messages.success(request, "No code is asked for any more. Your password or a login link is enough.")
+            messages.success(request, "Second factor removed. From now on your password or a login link is enough.")
             return HttpResponseRedirect(reverse("admin:second_factor"), status=303)
     return _render_factor_page(site, request, {"form": form, "left": recovery_codes_left(user)}, status=status)
 
@@ -167,7 +167,7 @@ def _accept_code(form: CodeForm, request: HttpRequest) -> AcceptedCode | None:
 
 
 def _try_code(form: CodeForm, use: Callable[[str], Result]) -> Result | None:
-    """What came of the code; None where it was refused, which the form then says."""
+    """Return the result of `use`; None if the code was refused, and the form then shows the refusal."""
     try:
         result = use(form.cleaned_data["code"])
     except GovernanceError as refusal:

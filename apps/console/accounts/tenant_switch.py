@@ -1,4 +1,4 @@
-"""Whose books are open: a member's own tenants, and for platform staff the one they enter by its key and a reason."""
+"""Tenant switch: a member's own tenants, and for platform staff a form to enter one with its key and a reason."""
 
 from django import forms
 from django.contrib import messages
@@ -23,14 +23,14 @@ from apps.tenants.models.tenant import VISIT_MINUTES
 
 
 class EnterTenantForm(forms.Form):
-    """Which tenant, and why."""
+    """The key of a tenant, and the reason to enter it."""
 
     key = forms.CharField(label="The tenant's key", max_length=40, widget=UnfoldAdminTextInputWidget)
     reason = forms.CharField(label="Why", max_length=500, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}))
 
 
 def switch_tenant(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Which tenant's books are open; chosen by POST among the person's own, or entered by name."""
+    """Show the person's tenants; a POST switches to one of them or, for staff, enters one by its key."""
     mine = _tenants_of(request)
     entering = EnterTenantForm(request.POST if "key" in request.POST else None, auto_id="enter_%s", label_suffix="")
     status = 200
@@ -60,7 +60,7 @@ def leave_tenant(request: HttpRequest) -> HttpResponse:
 
 
 def _enter(request: HttpRequest, entering: EnterTenantForm) -> int:
-    """The status of the answer."""
+    """Enter a tenant as staff; return the HTTP status of the page."""
     if not entering.is_valid() or not isinstance(request.user, User):
         return 422
     values = entering.cleaned_data
@@ -90,7 +90,7 @@ def _leave(request: HttpRequest) -> None:
 
 
 def _tenants_of(request: HttpRequest) -> list[Tenant]:
-    """Each is read as the member one is there, because nobody sees two tenants at once."""
+    """Return the person's tenants. Each is read with their role there, because no actor sees two tenants at once."""
     user_id = int(request.user.pk or 0)
     found = []
     for tenant_id, role in memberships_of(user_id):
@@ -100,7 +100,7 @@ def _tenants_of(request: HttpRequest) -> list[Tenant]:
 
 
 class VisitAdmin(GovernedAdmin):
-    """Who of the platform's staff looked in: read by every member, written by entering and leaving alone."""
+    """Read-only list of staff visits for members of the tenant; the rows are written when staff enter and leave."""
 
     list_display = ("visitor", "reason", "entered", "ends", "left")
     empty = "Nobody of the platform's staff looked into these books."

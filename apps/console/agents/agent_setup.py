@@ -1,4 +1,4 @@
-"""A new agent from a template, and what it takes until it answers customers, on one page (R038)."""
+"""New agents from a template, and a page with the steps until the agent answers customers (R038)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ SECTION_LABELS = {name: name.capitalize() for name in SECTIONS}
 
 
 class NewAgentForm(forms.Form):
-    """Which template, and what the agent is called."""
+    """The template, and the key and title of the agent."""
 
     template = forms.ChoiceField(label="Template", widget=UnfoldAdminSelectWidget)
     key = forms.CharField(
@@ -53,20 +53,20 @@ class NewAgentForm(forms.Form):
         field.choices = [(each.key, each.title) for each in persona_templates()]
 
     def clean(self) -> dict[str, Any]:
-        """What was left empty is the template's; a key is an agent's once."""
+        """Fill empty values from the template; refuse a key that another agent has."""
         values: dict[str, Any] = super().clean() or {}
         if "template" not in values:
             return values
         template = find_template(values["template"])
         values |= {"key": values.get("key") or template.key, "title": values.get("title") or template.title}
         if Agent.objects.visible_to(self.actor).filter(key=values["key"]).exists():
-            self.add_error("key", f"There is an agent {values['key']} already. Write another key.")
+            self.add_error("key", f"An agent has the key {values['key']} already. Choose another key.")
         return values
 
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """What is to be done, where, and whether it was; without a place where whoever looks may not do it."""
+    """One step of the set-up with its link; `url` is empty where the reader may not take the step."""
 
     title: str
     sentence: str
@@ -76,7 +76,7 @@ class SetupStep:
 
 
 def new_agent_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """The templates as they would read for this tenant; a POST makes the agent with its persona."""
+    """Show the templates as they would read for this tenant; a POST creates the agent with its persona."""
     actor, business = actor_of(request), settings_of(request).tenant.name
     asked = request.GET.get("template", "support")
     form = NewAgentForm(request.POST if request.method == "POST" else None, actor=actor, initial={"template": asked})
@@ -95,7 +95,7 @@ def new_agent_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def first_steps_page(site: AdminSite, request: HttpRequest, agent_id: int) -> HttpResponse:
-    """What has to be done until the agent answers customers, and what of it is."""
+    """Show the steps until the agent answers customers, and which of them are done."""
     actor = actor_of(request)
     agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
     if agent is None:
@@ -111,7 +111,7 @@ def first_steps_page(site: AdminSite, request: HttpRequest, agent_id: int) -> Ht
 
 
 def new_agent_urls(site: AdminSite) -> list[URLPattern]:
-    """Where agents begin."""
+    """Return the URL patterns of both pages."""
     return [
         path("new-agent/", site.admin_view(partial(new_agent_page, site)), name="new_agent"),
         path("new-agent/<int:agent_id>/", site.admin_view(partial(first_steps_page, site)), name="first_steps"),
@@ -119,7 +119,7 @@ def new_agent_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def agent_setup_steps(agent: Agent, actor: Actor) -> list[SetupStep]:
-    """In the order in which they are best done."""
+    """Return the steps in the recommended order."""
     return [*_steps_before_customers(agent, actor), *_steps_with_customers(agent, actor)]
 
 

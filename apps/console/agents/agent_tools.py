@@ -1,4 +1,4 @@
-"""Which agent may call which tool of others, as a person read it."""
+"""Tools of tool servers that agents may call, each allowed after a person read its description."""
 
 from typing import Any
 
@@ -20,24 +20,24 @@ from apps.tools.models import AgentTool, ServerTool
 from apps.tools.tool_limits import differences
 
 NOT_READ_YET = (
-    "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
+    "Read the server's description of the tool first: use the link Allow an agent beside it, on the server's page."
 )
 
 
 class AllowToolForm(GovernedForm):
-    """A yes to the description that stood beside the link, whatever the server says by now."""
+    """Approval of the description beside the link, even if the server describes the tool differently by now."""
 
     read_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
 class ReallowToolForm(OptionalReasonForm):
-    """A yes to exactly this description."""
+    """Approval of exactly this description."""
 
     sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
-    """What was allowed, and what the server says otherwise by now."""
+    """Return the allowed definition, and how the server's present definition differs from it."""
     server_definition = row.tool.defined
     return {
         "definition": row.allowed,
@@ -49,7 +49,7 @@ def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def offer_state(row: AgentTool) -> str:
-    """Whether the agent is offered it, in words."""
+    """Return in words whether the agent is offered the tool, or why not."""
     if row.is_offered:
         return "offered"
     if not row.tool.server.is_active:
@@ -82,7 +82,7 @@ def _page_of_agent(row: AgentTool) -> str:
 
 
 class AgentToolAdmin(GovernedAdmin):
-    """What each agent may call, and what waits to be read anew."""
+    """The tools that each agent may call, and whether a changed description has to be read again."""
 
     form = AllowToolForm
     list_display = ("name", "agent", "needs_approval", "state", "updated")
@@ -94,7 +94,7 @@ class AgentToolAdmin(GovernedAdmin):
     add_fields = ("agent", "tool", "needs_approval")
     fields = ("needs_approval",)
     change_form_template = "console/agents/agent_tool.html"
-    saved = "Saved. The next session is offered it so; calls of sessions already open go by it as well."
+    saved = "Saved. It applies to the next session, and to calls of sessions already open."
     creates = CreateAction(Act.AGENT_TOOL_ALLOW, _allow, add_fields)
     amends = (EditAction(Act.AGENT_TOOL_AMEND, _amend),)
     panels = PanelReader(tool_panels)
@@ -117,7 +117,7 @@ class AgentToolAdmin(GovernedAdmin):
             "Withdraw",
             Act.AGENT_TOOL_WITHDRAW,
             withdraw_tool,
-            done="Withdrawn. The agent calls it no more.",
+            done="Withdrawn. The agent can no longer call it.",
             consequence="Agent {agent} calls it no more, from its next turn on.",
             form=OptionalReasonForm,
             tone="danger",

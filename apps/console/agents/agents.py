@@ -1,4 +1,4 @@
-"""Agents, how they run, and the tokens they come in with."""
+"""Agents, their settings, and their tokens."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from apps.tenants.models.grants import AgentGrants, MemberLimit
 
 
 def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
-    """Everything the agent is made of."""
+    """Return what the agent's page shows: its persona, rules, memory, skills, tokens, grants and limits."""
     actor = actor_of(request)
     return {
         "persona": Persona.objects.visible_to(actor).filter(agent=agent).first(),
@@ -52,12 +52,12 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def token_panels(token: Any, request: HttpRequest) -> dict[str, Any]:
-    """Whether the token opens anything."""
+    """Return the state of the token."""
     return {"standing": token_state(token)}
 
 
 def token_state(token: AgentToken) -> str:
-    """What a token is good for now."""
+    """Return the state of a token: live, expired or revoked."""
     if token.revoked_at:
         return "revoked"
     return "expired" if token.expires_at and token.expires_at <= timezone.now() else "live"
@@ -121,7 +121,7 @@ class AgentAdmin(GovernedAdmin):
     )
     change_form_template = "console/agents/agent.html"
     edit_label = "Edit how it runs"
-    saved = "Saved. What the prompt says changes with the next session; all else holds from the next message on."
+    saved = "Saved. Changes of the prompt apply from the next session on, all others from the next message on."
     creates = CreateAction(Act.AGENT_CREATE, create_agent, add_fields)
     amends = (EditAction(Act.AGENT_AMEND, amend_agent),)
     panels = PanelReader(agent_panels)
@@ -144,7 +144,7 @@ class AgentAdmin(GovernedAdmin):
             Act.CONTRADICTION_SCAN,
             _scan_contradictions,
             takes_read_at=False,
-            done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
+            done="Everything the agent follows is compared within a minute. Findings appear under Contradictions.",
             consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"
             " night does the same.",
             on_others=True,
@@ -157,7 +157,7 @@ class AgentAdmin(GovernedAdmin):
 
 
 class TokenAdmin(GovernedAdmin):
-    """Tokens: what they are for and whether they still open anything; never their secrets."""
+    """Tokens with their purpose and state; their secrets are never shown."""
 
     list_display = ("name", "prefix", "agent", "state", "expires", "last_used")
     list_filter = ("agent",)

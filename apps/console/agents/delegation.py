@@ -1,4 +1,4 @@
-"""Who may ask whom: the other agents of the tenant that an agent may turn to."""
+"""Agent handoffs: the other agents of the tenant that an agent may ask."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _page_of_agent(invokable: InvokableAgent) -> str:
 
 
 class InvokableAdmin(GovernedAdmin):
-    """One row for each agent that another may ask."""
+    """One row for each pair of agents of which one may ask the other."""
 
     list_display = ("agent", "callee", "role_hint", "updated")
     list_filter = ("agent",)
@@ -31,7 +31,7 @@ class InvokableAdmin(GovernedAdmin):
     add_fields = ("agent", "callee", "role_hint", "budget_micro_usd")
     fields = ("role_hint", "budget_micro_usd")
     change_form_template = "console/agents/delegation.html"
-    saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
+    saved = "Saved. It applies from the next session on; sessions already open keep what they started with."
     creates = CreateAction(Act.INVOKABLE_ALLOW, _allow, add_fields)
     amends = (EditAction(Act.INVOKABLE_AMEND, amend_invokable),)
     buttons = (

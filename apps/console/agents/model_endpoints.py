@@ -1,4 +1,4 @@
-"""Endpoints with their keys, which go in and never come out, and what models cost there."""
+"""Model endpoints, their keys (which are never shown again), and the prices of models."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -42,7 +42,7 @@ RATE_LABELS = ("Input", "Output", "Read from the cache", "Kept for 5 minutes", "
 
 
 class NewKeyForm(DecisionForm):
-    """A key, typed once."""
+    """A new API key, which is not shown again."""
 
     api_key = forms.CharField(
         required=False,
@@ -53,7 +53,7 @@ class NewKeyForm(DecisionForm):
 
 
 class EndpointTestForm(DecisionForm):
-    """Which model to say hello to."""
+    """The model that the test call is sent to."""
 
     model = forms.CharField(
         required=False,
@@ -65,7 +65,7 @@ class EndpointTestForm(DecisionForm):
 
 
 def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
-    """Who thinks there, and the form that tries it."""
+    """Return the agents that use the endpoint, and the form of its test call."""
     actor = actor_of(request)
     form = getattr(request, "refused_trial", None) or EndpointTestForm(
         initial={"read_at": endpoint.version}, auto_id="trial_%s", label_suffix=""
@@ -78,7 +78,7 @@ def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def endpoint_test_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
-    """Make one tiny call. This page runs outside the request's transaction: nothing is locked while a model is asked."""
+    """Make one tiny call to the endpoint. This page runs outside the request's transaction: no lock is held during the call."""
     page = reverse("admin:tenants_endpoint_change", args=[endpoint_id])
     if request.method != "POST":
         return HttpResponseRedirect(page)
@@ -104,7 +104,7 @@ def _rerender_endpoint(
 
 def _key_message(endpoint: Endpoint) -> str:
     if endpoint.has_key:
-        return "The new key is kept. Turns that begin from now on use it."
+        return "The new key is saved. Turns that begin from now on use it."
     return "The endpoint has no key any more."
 
 
@@ -117,7 +117,7 @@ def _list_url(row: Endpoint | ModelPrice) -> str:
 
 
 class EndpointAdmin(GovernedAdmin):
-    """Where agents may think besides the installation's own endpoint."""
+    """Endpoints that agents can use besides the installation's own."""
 
     list_display = ("key", "title", "base_url", "key_kept", "updated")
     search_fields = ("key", "title", "base_url")
@@ -126,7 +126,7 @@ class EndpointAdmin(GovernedAdmin):
     add_fields = ("key", "title", "base_url")
     fields = ("title", "base_url")
     change_form_template = "console/agents/model_endpoint.html"
-    saved = "Saved. Turns that begin from now on go by it. Another server has forgotten the key: enter it anew."
+    saved = "Saved. Turns that begin from now on use it. If the server changed, its key was removed: enter it again."
     creates = CreateAction(Act.ENDPOINT_CREATE, create_endpoint, add_fields)
     amends = (EditAction(Act.ENDPOINT_AMEND, amend_endpoint),)
     panels = PanelReader(endpoint_panels)
@@ -158,7 +158,7 @@ class EndpointAdmin(GovernedAdmin):
 
 
 def _rate_column(name: str, label: str) -> Callable[[ModelPrice], str]:
-    """A column in dollars."""
+    """Return a column that shows one rate in dollars."""
 
     @admin.display(description=f"{label}, a million tokens", ordering=name)
     def shown(price: ModelPrice) -> str:
@@ -168,7 +168,7 @@ def _rate_column(name: str, label: str) -> Callable[[ModelPrice], str]:
 
 
 class PriceAdmin(GovernedAdmin):
-    """What models cost the tenant, above the list that ships with the product."""
+    """Prices of models for this tenant; they take precedence over the product's price list."""
 
     list_display = ("model", "since", *map(_rate_column, RATE_FIELDS, RATE_LABELS))
     search_fields = ("model",)
@@ -177,14 +177,14 @@ class PriceAdmin(GovernedAdmin):
     add_fields = ("model", "valid_from", *RATE_FIELDS)
     fields = ("model", "valid_from", *RATE_FIELDS)
     creates = CreateAction(Act.PRICE_SET, _set_price, add_fields)
-    saved = "Saved. What was charged before stays as it was."
+    saved = "Saved. Costs that were charged before do not change."
     buttons = (
         Button(
             "withdraw",
             "Withdraw",
             Act.PRICE_WITHDRAW,
             withdraw_price,
-            done="Withdrawn. The price before it holds again, or the product's list.",
+            done="Withdrawn. The previous price applies again, or the product's list.",
             consequence="The price before it holds again, or the product's list. What was charged stays as it was.",
             form=OptionalReasonForm,
             tone="danger",

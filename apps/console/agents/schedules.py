@@ -1,4 +1,4 @@
-"""Schedules: when agents begin by themselves, what came of it last, and whether a person has said yes."""
+"""Schedules: when agents start by themselves, the result of the last run, and approval by a person."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ PLAN_FIELDS = ("title", "cron", "timezone", "skill", "instruction", "channel", "
 
 
 class PlanForm(GovernedForm):
-    """A plan. A time zone that is left empty is the act's to fill in, so that no constraint is asked about it before."""
+    """Form of a schedule. The action fills in an empty time zone, so no constraint may check the field before."""
 
     def _get_validation_exclusions(self) -> set[str]:
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]  # not in the stubs
@@ -39,10 +39,10 @@ class PlanForm(GovernedForm):
 
 
 class ScheduleList(TabbedList):
-    """Each schedule with what came of its last run."""
+    """The list of schedules, each with the result of its last run."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Two statements for all of them."""
+        """Attach the last run to each row of the page, in two statements for all rows."""
         super().get_results(request)
         last = last_runs(self.result_list)
         for row in self.result_list:
@@ -50,7 +50,7 @@ class ScheduleList(TabbedList):
 
 
 def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
-    """Its latest runs, and whether its skill is one that may be run."""
+    """Return the latest runs, and whether the skill is approved, so that it can run."""
     return {
         "runs": runs_of_schedule(schedule),
         "totals": outcome_totals(schedule),
@@ -61,7 +61,7 @@ def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def next_run_of(schedule: Any) -> Any:
-    """When it runs next; None while it does not."""
+    """Return the time of the next run; None while the schedule does not run."""
     clock = getattr(schedule, "clock", None)
     return clock.next_run_at if clock and schedule.status == Status.APPROVED else None
 
@@ -95,7 +95,7 @@ def _is_not_deprecated(schedule: Schedule) -> bool:
 
 
 class ScheduleAdmin(GovernedAdmin):
-    """What runs by itself, when next, and what came of it last."""
+    """Schedules with the time of the next run and the result of the last."""
 
     list_display = ("key", "agent", "title", "cron", "next_run", "last_planned", "came_of_it", "state_shown")
     list_filter = ("agent",)
@@ -110,7 +110,7 @@ class ScheduleAdmin(GovernedAdmin):
     fields = PLAN_FIELDS
     change_form_template = "console/agents/schedule.html"
     edit_label = "Change the plan"
-    saved = "Saved. A draft runs once it is approved; a schedule that runs goes by the new plan from now on."
+    saved = "Saved. A draft runs once it is approved; an approved schedule follows the new plan from now on."
     creates = CreateAction(Act.SCHEDULE_DRAFT, _draft, add_fields)
     amends = (EditAction(Act.SCHEDULE_AMEND, as_mapping(amend_schedule), when=_is_not_deprecated),)
     panels = PanelReader(schedule_panels)
@@ -120,7 +120,7 @@ class ScheduleAdmin(GovernedAdmin):
             "Approve",
             Act.SCHEDULE_APPROVE,
             approve_schedule,
-            done="Approved. It runs from its next time on.",
+            done="Approved. It runs at its next planned time.",
             consequence="From its next time on agent {agent} begins by itself, with the skill and the words above.",
             form=OptionalReasonForm,
             when=_is_draft,
@@ -133,7 +133,7 @@ class ScheduleAdmin(GovernedAdmin):
             Act.SCHEDULE_RUN,
             _run,
             takes_read_at=False,
-            done="Begun. What comes of it is told among the runs below.",
+            done="Started. The result appears among the runs below.",
             consequence="It runs once, now, beside its plan. It posts as it always does.",
             when=_may_run,
         ),
@@ -142,7 +142,7 @@ class ScheduleAdmin(GovernedAdmin):
             "Pause",
             Act.SCHEDULE_PAUSE,
             pause_schedule,
-            done="Paused. It runs no more until somebody resumes it.",
+            done="Paused. It does not run until somebody resumes it.",
             consequence="It runs no more until somebody resumes it; what has begun goes on to its end.",
             form=OptionalReasonForm,
             when=_is_approved,
@@ -152,7 +152,7 @@ class ScheduleAdmin(GovernedAdmin):
             "Resume",
             Act.SCHEDULE_RESUME,
             resume_schedule,
-            done="Resumed. It runs from its next time on.",
+            done="Resumed. It runs at its next planned time.",
             consequence="It runs from its next time on; what would have been meanwhile is not made up for.",
             form=OptionalReasonForm,
             when=_is_paused,

@@ -1,4 +1,4 @@
-"""Tool servers with their headers, which go in and never come out, and what they say they offer."""
+"""Tool servers, their headers (which are never shown again), and the tools they offer."""
 
 import json
 from operator import attrgetter
@@ -28,7 +28,7 @@ SERVER_FIELDS = ("title", "url", "is_active", "timeout_seconds", "max_result_byt
 
 
 class NewHeadersForm(DecisionForm):
-    """Headers, typed once."""
+    """New headers, which are not shown again."""
 
     headers = VerbatimTextField(
         required=False,
@@ -40,7 +40,7 @@ class NewHeadersForm(DecisionForm):
 
 
 def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
-    """What it offers, who may call it, and the button that asks it."""
+    """Return the tools of the server, the agents that may call them, and the address that refreshes the list."""
     actor = actor_of(request)
     allowed: dict[int, list[AgentTool]] = {}
     for row in AgentTool.objects.visible_to(actor).filter(tool__server=server).select_related("agent", "tool__server"):
@@ -67,12 +67,12 @@ def _tool_context(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
 
 
 def schema_text(definition: ServerToolDefinition) -> str:
-    """The arguments of a tool as people read them."""
+    """Return the input schema of a tool as indented JSON."""
     return json.dumps(definition.input_schema, indent=2, ensure_ascii=False)
 
 
 def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpResponse:
-    """Ask the server. This page runs outside the request's transaction: nothing is locked while it is waited for."""
+    """Ask the server for its tools. This page runs outside the request's transaction: no lock is held during the call."""
     page = reverse("admin:tools_toolserver_change", args=[server_id])
     if request.method != "POST":
         return HttpResponseRedirect(page)
@@ -88,8 +88,8 @@ def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpR
 
 def _headers_message(server: ToolServer) -> str:
     if server.has_headers:
-        return "The new headers are kept. Calls from now on send them."
-    return "The server is sent no headers any more."
+        return "The new headers are saved. Calls from now on send them."
+    return "Calls no longer send headers."
 
 
 class ToolServerAdmin(GovernedAdmin):
@@ -103,7 +103,7 @@ class ToolServerAdmin(GovernedAdmin):
     add_fields = ("key", *SERVER_FIELDS)
     fields = SERVER_FIELDS
     change_form_template = "console/agents/tool_server.html"
-    saved = "Saved. Calls from now on go by it. Another server has forgotten the headers: enter them anew."
+    saved = "Saved. Calls from now on use it. If the server changed, its headers were removed: enter them again."
     creates = CreateAction(Act.TOOL_SERVER_CREATE, create_tool_server, add_fields)
     amends = (EditAction(Act.TOOL_SERVER_AMEND, amend_tool_server),)
     panels = PanelReader(server_panels)

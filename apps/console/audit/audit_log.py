@@ -34,7 +34,7 @@ from apps.tenants.audit_export import FINDINGS_SHOWN, export_audit_log, refuse_e
 
 
 class ExportDaysForm(forms.Form):
-    """From when to when, both days included, by the tenant's clock."""
+    """The first and the last day of the export, both included, in the tenant's time zone."""
 
     since = forms.DateField(label="From", widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}))
     until = forms.DateField(label="To, that day included", widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}))
@@ -44,13 +44,13 @@ class ExportDaysForm(forms.Form):
 
 
 def this_month_form() -> ExportDaysForm:
-    """The form as a page shows it first."""
+    """Return the form as the page first shows it: this month up to today."""
     today = timezone.localdate()
     return ExportDaysForm(initial={"since": today.replace(day=1).isoformat(), "until": today.isoformat()})
 
 
 def audit_chain_urls(site: AdminSite) -> list[URLPattern]:
-    """Where the books are verified, and where they are fetched."""
+    """Return the URL patterns that verify and export the audit log."""
     return [
         path("books/verify/", site.admin_view(verify_page), {"site": site}, name="verify_audit_log"),
         path("books/export/", site.admin_view(export_page), name="export_audit_log"),
@@ -59,7 +59,7 @@ def audit_chain_urls(site: AdminSite) -> list[URLPattern]:
 
 @require_POST
 def verify_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    """Read them all, say what was found, and note that it was done. No transaction of the request is open meanwhile."""
+    """Verify the whole audit log, show the findings, and record the check. No transaction of the request is open meanwhile."""
     actor = getattr(request, "actor", None)
     if actor is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
@@ -69,7 +69,7 @@ def verify_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         messages.error(request, str(refusal))
         return _redirect_to_checks()
     if not verified.findings:
-        messages.success(request, f"Verified. All {verified.entry_count:,} entries stand as they were written.")
+        messages.success(request, f"Verified. All {verified.entry_count:,} entries are as they were written.")
         return _redirect_to_checks()
     with acting_as(actor), timezone.override(settings_of(request).timezone):
         findings = verified.findings[:FINDINGS_SHOWN]
@@ -81,7 +81,7 @@ def verify_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 @require_safe
 def export_page(request: HttpRequest) -> HttpResponse:
-    """One line for each entry, without the words of changes; asked for without days, it leads back to the form."""
+    """Return one line per entry, without the texts of changes; a request without days leads back to the form."""
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
     actor, form = actor_of(request), ExportDaysForm(request.GET)
@@ -103,7 +103,7 @@ def _redirect_to_checks() -> HttpResponse:
 
 
 def refusal_panels(refusal: Refusal, request: HttpRequest) -> dict[str, Any]:
-    """Who tried, on what, and where it stands in the audit chain."""
+    """Return the person who tried, the subject of the attempt, and its entry in the audit chain."""
     return {
         "by": people_of(request)[refusal.actor_label],
         **(_subject_context(refusal, actor_of(request)) if refusal.subject_type else {}),
@@ -112,7 +112,7 @@ def refusal_panels(refusal: Refusal, request: HttpRequest) -> dict[str, Any]:
 
 
 def _subject_context(refusal: Refusal, actor: Actor) -> dict[str, Any]:
-    """What it was tried on, if that is still there to be read."""
+    """Return the subject of the attempt, with a link if the actor can still read it."""
     model = apps.get_model(refusal.subject_type)
     row = model._default_manager.visible_to(actor).filter(pk=refusal.subject_id).first()
     if row is None:
@@ -126,7 +126,7 @@ def audit_link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:
 
 
 class RefusalAdmin(GovernedAdmin):
-    """Read-only: who tried what, and what was answered."""
+    """Read-only: every refused attempt, with its author and the refusal."""
 
     list_display = ("when", "tried", "author", "actor_role", "code", "detail")
     list_display_links = ("when", "tried")
@@ -147,22 +147,22 @@ class RefusalAdmin(GovernedAdmin):
 
 
 def check_panels(check: AuditCheck, request: HttpRequest) -> dict[str, Any]:
-    """Where the chain ends today."""
+    """Return the latest entry of the chain."""
     return {"head": AuditLink.objects.order_by("-position").first()}
 
 
 class AuditCheckList(TabbedList):
-    """The verifications, with the days that an admin may ask for."""
+    """The list of verifications, with the export form for admins."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows as everywhere; who reads them says whether they may be taken out."""
+        """Return the rows of the list; offer the export form if the reader is an admin."""
         self.days = this_month_form() if actor_of(request).role is Role.ADMIN else None
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
 
 
 class AuditCheckAdmin(GovernedAdmin):
-    """Read-only: when somebody verified the books, and what came of it."""
+    """Read-only: every verification of the audit log, with its result."""
 
     list_display = ("when", "position", "result")
     list_display_links = ("when",)
@@ -181,7 +181,7 @@ class AuditCheckAdmin(GovernedAdmin):
 
 
 def change_panels(record: ChangeRecord, request: HttpRequest) -> dict[str, Any]:
-    """The words of the change, and the way to what it changed."""
+    """Return the texts of the change, and the page of its subject."""
     return {
         "shown": describe_change(record, people_of(request)),
         "subject_url": url_of_subject(record.subject_type, record.subject_id),
@@ -190,7 +190,7 @@ def change_panels(record: ChangeRecord, request: HttpRequest) -> dict[str, Any]:
 
 
 class ChangeRecordAdmin(GovernedAdmin):
-    """Read-only: who changed what, from which version to which, and why."""
+    """Read-only: every change, with its author, its versions before and after, and its reason."""
 
     list_display = ("when", "act", "subject", "author", "actor_role", "version_after", "whose_words")
     list_display_links = ("when", "act")

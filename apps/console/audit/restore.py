@@ -48,7 +48,7 @@ from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import parse_moment, zone_of
 
 MOMENT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
-# What of an address or a form says which restore is meant.
+# The parameters of an address or a form that name the target of a restore.
 TARGET_PARAMETERS = ("checkpoint", "row", "version", "agent", "at", "with_profiles")
 
 
@@ -59,14 +59,14 @@ class ShownStep:
     step: RestoreStep
     url: str
     diffs: list[FieldDiff]
-    # Of the first act on each row: whether it may be ticked to come back, and what right is missing where it may not.
+    # Set on the first act of each row: whether its box can be ticked, and otherwise the rights that the actor lacks.
     is_first: bool
     lacks: tuple[str, ...]
     is_ticked: bool
 
 
 class RestoreMomentForm(forms.Form):
-    """Whose past, and when."""
+    """The agent, or the whole tenant, and the moment to restore."""
 
     agent = forms.ModelChoiceField(
         queryset=Agent.objects.none(),
@@ -92,7 +92,7 @@ class RestoreMomentForm(forms.Form):
 
 
 class RestoreReasonForm(forms.Form):
-    """Why somebody restores it."""
+    """The reason for a restore."""
 
     why = forms.CharField(
         label="Why",
@@ -105,14 +105,14 @@ class RestoreReasonForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class SuggestedMoment:
-    """A moment that people often mean, by the tenant's clock."""
+    """A moment that people often choose, in the tenant's time zone."""
 
     title: str
     at: str
 
 
 def suggested_moments(now: datetime) -> tuple[SuggestedMoment, ...]:
-    """Moments of the past; `now` is by the tenant's clock."""
+    """Return the suggested moments that have passed; `now` is in the tenant's time zone."""
     yesterday, week = now - timedelta(days=1), now - timedelta(days=7)
     found = (
         ("An hour ago", now - timedelta(hours=1)),
@@ -151,7 +151,7 @@ def restore_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def _form_for_target(target: MomentTarget, actor: Actor) -> RestoreMomentForm:
-    """The form with what was asked; a field of the browser takes no offset."""
+    """Return the form filled with the target; the browser's field takes no UTC offset."""
     at = target.moment.astimezone(zone_of(actor)).strftime(MOMENT_FORMAT)
     begun = {"agent": target.agent, "at": at, "with_profiles": target.with_profiles}
     return RestoreMomentForm(None, actor=actor, initial=begun)
@@ -182,13 +182,13 @@ def _checkpoint_target(checkpoint_id: int, actor: Actor, *, with_profiles: bool)
 def _model_or_404(kind: str) -> type[Governed]:
     model = next((model for model in apps.get_models() if model._meta.label_lower == kind), None)
     if model is None or not issubclass(model, Governed):
-        raise Http404("There is no such noun.")
+        raise Http404("There is no such type of row.")
     return model
 
 
 def _number_or_404(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise Http404("This is no number.")
+        raise Http404("This is not a number.")
     return int(text)
 
 
@@ -229,7 +229,7 @@ def _restore_and_redirect(request: HttpRequest, target: Target, actor: Actor) ->
     done, checkpoint = carry_out_restore(
         target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, reason=why
     )
-    way_back = f" What stood before is the checkpoint “{checkpoint.name}”." if checkpoint else ""
+    way_back = f" The state before it is the checkpoint “{checkpoint.name}”." if checkpoint else ""
     acts = "1 act" if len(done.steps) == 1 else f"{len(done.steps)} acts"
     messages.success(request, f"Restored: {acts}.{way_back} Sessions already open keep what they have.")
     return HttpResponseRedirect(_page_after_restore(target), status=303)
@@ -261,7 +261,7 @@ def _make_checkpoint(*, actor: Actor, name: str, agent: Agent | None, reason: st
 
 
 class CheckpointAdmin(GovernedAdmin):
-    """The checkpoints of the tenant; a page leads to what restoring would change."""
+    """The checkpoints of the tenant; the page of each leads to its restore plan."""
 
     list_display = ("name", "agent", "at", "maker", "reason")
     list_filter = ("agent",)

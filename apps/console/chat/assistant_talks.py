@@ -1,4 +1,4 @@
-"""The assistant's page: a member's own talks, which nobody else reads, and how their assistant is to work for them (R129)."""
+"""The assistant's pages: a member's own talks, which nobody else reads, and their instructions for the assistant (R129)."""
 
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ TALKS_SHOWN = 30
 
 
 class NewTalkForm(MessageForm):
-    """The first message, to whom, and on which record."""
+    """The first message, the assistant it goes to, and whether the talk is off the record."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
         queryset=None, label="Assistant", empty_label=None, widget=UnfoldAdminSelectWidget
@@ -54,7 +54,7 @@ class NewTalkForm(MessageForm):
 
 
 class MemberOverlayForm(forms.Form):
-    """How the assistant is to work for its member, from the next session on."""
+    """The member's instructions for the assistant, which apply from the next session on."""
 
     text = VerbatimTextField(label="How it is to work for you", required=False, max_length=MEMBER_OVERLAY_CHARACTERS)
     read_at = forms.IntegerField(required=False, widget=forms.HiddenInput)
@@ -64,7 +64,7 @@ class MemberOverlayForm(forms.Form):
 
 
 def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """The member's talks; a POST begins another one."""
+    """Show the member's talks; a POST starts another one."""
     actor = actor_of(request)
     form = NewTalkForm(request.POST if request.method == "POST" else None, assistants=_assistants(actor))
     done, refusal, status = submit_message(form, partial(_open_and_say, actor=actor))
@@ -74,7 +74,7 @@ def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         **site.each_context(request),
         "title": "Assistant",
         "form": form,
-        "assistants": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Beginning
+        "assistants": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see NewTalkForm
         "may_talk": may(actor, Act.CONVERSATION_TALK),
         "refusal": refusal,
         "talks": [] if status >= 400 else _latest_talks(actor),
@@ -83,7 +83,7 @@ def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpResponse:
-    """One talk; a POST says something in it."""
+    """Show one talk; a POST sends a message in it."""
     actor = actor_of(request)
     talk = _talk_or_404(talk_id, actor)
     form = MessageForm(request.POST if request.method == "POST" else None)
@@ -106,15 +106,15 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
 
 @require_POST
 def close_talk(request: HttpRequest, talk_id: int) -> HttpResponse:
-    """End a talk; it can be read still, unless it is off the record."""
+    """End a talk; it stays readable unless it is off the record."""
     abandon_conversation(_talk_or_404(talk_id, actor_of(request)), actor=actor_of(request))
-    messages.success(request, "Closed. Nobody writes in this talk any more; begin another one whenever you like.")
+    messages.success(request, "Closed. This talk takes no more messages; start another one whenever you like.")
     return HttpResponseRedirect(reverse("admin:assistant"), status=303)
 
 
 @require_POST
 def save_member_overlay(request: HttpRequest, talk_id: int) -> HttpResponse:
-    """Keep how the assistant is to work for its member; what it would have written itself is settled with that."""
+    """Save the member's instructions for the assistant; this settles a pending text of the assistant as well."""
     actor = actor_of(request)
     talk, form = _talk_or_404(talk_id, actor), MemberOverlayForm(request.POST)
     if not form.is_valid():
@@ -127,12 +127,14 @@ def save_member_overlay(request: HttpRequest, talk_id: int) -> HttpResponse:
         create_member_overlay(talk.agent_id, actor=actor, text=text)
     else:
         write_member_overlay(overlay, actor=actor, text=text, read_at=form.cleaned_data["read_at"])
-    messages.success(request, "Saved. Your assistant's next session works so; open ones keep what they started with.")
+    messages.success(
+        request, "Saved. Your assistant follows it from the next session on; open ones keep what they started with."
+    )
     return _redirect_to_talk(talk)
 
 
 def talk_urls(site: AdminSite) -> list[URLPattern]:
-    """Where a member's talks are in the console."""
+    """Return the URL patterns of a member's talks."""
     return [
         path("assistant/", site.admin_view(partial(assistant_page, site)), name="assistant"),
         path("assistant/<int:talk_id>/", site.admin_view(partial(talk_page, site)), name="talk"),
@@ -154,7 +156,7 @@ def _talk_or_404(talk_id: int, actor: Actor) -> Conversation:
 
 
 def _latest_talks(actor: Actor) -> list[dict[str, Any]]:
-    """The latest, each with what was said last."""
+    """Return the latest talks, each with an excerpt of its last message."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")
     talks = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")[:TALKS_SHOWN]

@@ -1,4 +1,4 @@
-"""What the pages of a person's own talks share: what they say, what stands there, and where a refusal is told."""
+"""Shared by the pages of a person's own talks: the message form, the state of a talk, and the response to a message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from apps.tenants.authentication.actor_resolution import system_actor
 
 
 class MessageForm(forms.Form):
-    """What a member says; the key makes the same page, sent twice, one message."""
+    """A member's message; the key makes one message of a page that is sent twice."""
 
     text = VerbatimTextField(
         label="Your message",
@@ -38,22 +38,22 @@ class MessageForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """A talk as its page shows it: what was said, what is being answered, and what came of the latest turn."""
+    """A talk as its page shows it: the transcript, the messages without an answer yet, and the latest turn."""
 
     lines: list[TranscriptStep]
     asked: list[InboundEvent]
     turn: Turn | None
-    # What a person, or the house for one, has stopped here and why; blank where answers come.
+    # The kill switch that pauses the agent, and its reason; empty while the agent answers.
     paused: str = ""
 
     @property
     def failure(self) -> str:
-        """Why there is no answer to the latest message, or none yet."""
+        """The reason why the latest message has no answer, or none yet."""
         return self.turn.failure if self.turn and self.turn.status in {Turn.Status.FAILED, Turn.Status.RUNNING} else ""
 
 
 def chat_state(talk: Conversation) -> ChatState:
-    """What stands in it now."""
+    """Return the present state of a talk."""
     turn = talk.turns.order_by("-pk").first()
     running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
     asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
@@ -64,7 +64,7 @@ def chat_state(talk: Conversation) -> ChatState:
 def submit_message(
     form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]
 ) -> tuple[HttpResponse | None, str, int]:
-    """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
+    """Send a valid form. Return the redirect; otherwise None, the refusal, and the status of the page that shows it."""
     if not form.is_bound:
         return None, "", 200
     if not form.is_valid():

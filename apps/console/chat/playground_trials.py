@@ -1,6 +1,6 @@
-"""The playground: a person tries an agent as a test customer, with its prompt beside, as it is or as a proposal would have it.
+"""The playground: a person tries an agent as a test customer, live or with a pending proposal, and sees its prompt.
 
-Each talk is theirs alone and off the record: nothing is learned, nobody is told, and what was said goes by itself.
+A talk is private and off the record: nothing is learned, nobody is notified, and its messages are erased by themselves.
 """
 
 from functools import partial
@@ -42,7 +42,7 @@ PROPOSALS_OFFERED = 100
 
 
 class ProposalField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django takes no argument there
-    """What waits for a yes, as one tells proposals apart."""
+    """A choice of pending proposals, labelled so that people can distinguish them."""
 
     def label_from_instance(self, proposal: Proposal) -> str:
         agent_suffix = "" if proposal.target_type in PROPOSAL_SCOPES else f" ({proposal.agent or 'every agent'})"
@@ -50,7 +50,7 @@ class ProposalField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django
 
 
 class NewTrialForm(MessageForm):
-    """The first message, to which agent, and as what it is tried."""
+    """The first message, its agent, and the configuration to try."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
         queryset=None, label="Agent", empty_label=None, widget=UnfoldAdminSelectWidget
@@ -76,7 +76,7 @@ class NewTrialForm(MessageForm):
         self.fields["text"].help_text = "Written as a customer would."
 
     def clean_proposal(self) -> Proposal | None:
-        """One that says what would stand there."""
+        """Refuse a proposal that cannot be tried."""
         proposal: Proposal | None = self.cleaned_data["proposal"]
         if proposal and (flaw := trial_blocker(proposal, self.actor)):
             raise forms.ValidationError(flaw)
@@ -84,7 +84,7 @@ class NewTrialForm(MessageForm):
 
 
 def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """What the person tries; a POST begins another talk."""
+    """Show the person's trials; a POST starts another one."""
     actor = actor_of(request)
     asked = {name: request.GET[name] for name in ("agent", "proposal") if request.GET.get(name, "").isdecimal()}
     form = NewTrialForm(request.POST if request.method == "POST" else None, actor=actor, initial=asked)
@@ -95,7 +95,7 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         **site.each_context(request),
         "title": "Playground",
         "form": form,
-        "agents": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Trying
+        "agents": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see NewTrialForm
         "may_talk": may(actor, Act.CONVERSATION_TALK),
         "refusal": refusal,
         "trials": [] if status >= 400 else _latest_trials(actor),
@@ -104,7 +104,7 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResponse:
-    """One talk with the prompt beside it; a POST says something in it."""
+    """Show one trial with its prompt; a POST sends a message in it."""
     actor = actor_of(request)
     trial = _trial_or_404(trial_id, actor)
     form = MessageForm(request.POST if request.method == "POST" else None)
@@ -131,7 +131,7 @@ def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResp
 
 @require_safe
 def download_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
-    """What was said, as text in the hands of whoever asked: nothing of it is kept here."""
+    """Return the transcript as a text file; the server keeps no copy of it."""
     trial = _trial_or_404(trial_id, actor_of(request))
     session = Session.objects.filter(conversation=trial).order_by("-pk").first()
     tried = f"live with proposal {trial.trial_proposal_id}" if trial.trial_proposal_id else "live"
@@ -147,19 +147,17 @@ def download_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
 
 @require_POST
 def forget_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
-    """End a talk and take out what was said: at once, or as soon as the answer that is being written has ended."""
+    """End a trial and erase its messages, at once or as soon as the reply being written has ended."""
     actor = actor_of(request)
     trial = _trial_or_404(trial_id, actor)
     abandon_conversation(trial, actor=actor)
     erase_if_due(trial.tenant_id, trial.pk)
-    messages.success(
-        request, "Forgotten. That there was a talk stays in the books, and what it cost; no word of it does."
-    )
+    messages.success(request, "Forgotten. The messages are erased; the record of the talk and its cost are kept.")
     return HttpResponseRedirect(reverse("admin:playground"), status=303)
 
 
 def trial_urls(site: AdminSite) -> list[URLPattern]:
-    """Where agents are tried."""
+    """Return the URL patterns of the playground."""
     return [
         path("playground/", site.admin_view(partial(playground_page, site)), name="playground"),
         path("playground/<int:trial_id>/", site.admin_view(partial(trial_page, site)), name="trial"),
@@ -169,24 +167,24 @@ def trial_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def trial_agents(actor: Actor) -> QuerySet[Agent]:
-    """Those that customers write to."""
+    """Return the agents that customers write to."""
     return Agent.objects.visible_to(actor).exclude(flavour=Flavour.ASSISTANT.value).order_by("key")
 
 
 def trial_proposals(actor: Actor) -> QuerySet[Proposal]:
-    """What waits for a yes and is about more than one customer."""
+    """Return the pending proposals that concern more than one customer."""
     rows = Proposal.objects.visible_to(actor).open().exclude(kind=Proposal.Kind.PROFILE_CHANGE)
     return rows.select_related("agent").order_by("-pk")
 
 
 def offered_proposals(proposals: QuerySet[Proposal], asked: str) -> QuerySet[Proposal]:
-    """The newest, and the one that a link or a sent form names however old it is."""
+    """Return the newest proposals, and the one that a link or a sent form names, however old it is."""
     named, newest = parse_row_id(asked), Q(pk__in=proposals.values("pk")[:PROPOSALS_OFFERED])
     return proposals.filter(newest if named is None else newest | Q(pk=named))
 
 
 def _trial_or_404(trial_id: int, actor: Actor) -> Conversation:
-    """One that goes on: of what was forgotten nothing is left to show."""
+    """Return an open trial, or raise 404; nothing is left to show of an erased one."""
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
     trial = rows.filter(pk=trial_id).first()
     if trial is None:
@@ -195,7 +193,7 @@ def _trial_or_404(trial_id: int, actor: Actor) -> Conversation:
 
 
 def _latest_trials(actor: Actor) -> list[dict[str, Any]]:
-    """The latest of which words are left, each with what was said last."""
+    """Return the latest trials that still have messages, each with an excerpt of the last one."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
     trials = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")

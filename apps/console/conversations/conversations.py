@@ -36,7 +36,7 @@ TURNS_SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownTurn:
-    """A turn with what its model calls used, and what of the learning stood before them."""
+    """A turn with the token usage of its model calls, and what it retrieved from the learning."""
 
     turn: Turn
     usage: TokenUsage
@@ -44,7 +44,7 @@ class ShownTurn:
 
 
 def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, Any]:
-    """All that belongs to the conversation."""
+    """Return everything that the page of a conversation shows."""
     actor, lines = actor_of(request), transcript(conversation)
     lineage = lineage_of(conversation, actor)
     offer_replies(conversation, lines, request)
@@ -86,7 +86,7 @@ def _is_open(conversation: Conversation) -> bool:
 
 
 class ConversationAdmin(GovernedAdmin):
-    """Every thread of every channel."""
+    """Conversations of every channel."""
 
     # Members' talks have a page of their own.
     only = Q(member_user_id=None)
@@ -151,7 +151,7 @@ class ConversationAdmin(GovernedAdmin):
             Act.PROPOSAL_QUARANTINE,
             quarantine_descendants,
             takes_read_at=False,
-            done="In quarantine. Each of them can be released by itself.",
+            done="In quarantine. Each row can be released separately.",
             consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
             " the lines it left in memory and profiles are taken out, until somebody releases them.",
             form=ReasonedDecisionForm,

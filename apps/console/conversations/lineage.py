@@ -1,4 +1,4 @@
-"""What came of a conversation, with the sessions that carried it: for its page and for the command."""
+"""Lineage of a conversation: the rows that came of it and the sessions that carried them, for its page and the command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Lineage:
 
     @property
     def can_be_quarantined(self) -> bool:
-        """Whether anything is left to take away."""
+        """Whether any row can still be quarantined."""
         return any(row.can_be_quarantined for row in self.rows)
 
     def as_json(self) -> Mapping[str, Any]:
-        """The same for a program."""
+        """Return the lineage as JSON values."""
         return {
             "conversation_id": self.conversation.pk,
             "extraction": self.extraction.verdict if self.extraction else None,
@@ -65,7 +65,7 @@ class LineageRow:
 
 
 def lineage_of(conversation: Conversation, actor: Actor) -> Lineage:
-    """Everything, as it stands now."""
+    """Return the lineage of a conversation as it is now."""
     with acting_as(actor):
         rows = tuple(descendants(conversation, actor=actor))
         owners = [(row.record_type, row.record_id, row.since_version) for row in rows]
@@ -74,5 +74,5 @@ def lineage_of(conversation: Conversation, actor: Actor) -> Lineage:
 
 
 def lineage_rows(lineage: Lineage) -> list[LineageRow]:
-    """The rows with their pages."""
+    """Return the rows with the addresses of their pages."""
     return [LineageRow(row, url_of_subject(row.record_type, row.record_id) if row.row else "") for row in lineage.rows]

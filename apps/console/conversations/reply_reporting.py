@@ -1,4 +1,4 @@
-"""Reporting a reply where it is read: in the transcript, and on the page that says why it was said."""
+"""Report a reply where it is read: in the transcript, and on the page that explains it."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -32,7 +32,7 @@ DECIDE_VIEW: Final = "admin:conversations_conversation_decide"
 
 
 class ReportReplyForm(DecisionForm):
-    """Which reply is wrong, in what, and what should have been said."""
+    """The reply that is wrong, the reason, and optionally the right words."""
 
     message_id = forms.IntegerField(label="Which reply", widget=UnfoldAdminSelectWidget)
     reason_code = forms.ChoiceField(
@@ -60,7 +60,7 @@ class ReportReplyForm(DecisionForm):
         self.again(self.initial)
 
     def again(self, initial: Values) -> None:
-        """Offer the replies of the page, or none where it stands under the one that it is about."""
+        """Offer the replies of the page; hide the choice where the form is about one reply."""
         if initial.get("is_named"):
             self.fields["message_id"].widget = forms.HiddenInput()
         else:
@@ -81,7 +81,7 @@ def offer_replies(conversation: Any, lines: Iterable[TranscriptStep], request: H
 
 
 def report_form(reply: Message, request: HttpRequest) -> ButtonForm | None:
-    """The form on a page about one reply; None where it is none to report."""
+    """Return the form on a page about one reply; None where the reply cannot be reported."""
     conversation: Any = reply.conversation
     if not reporting_url(conversation, actor_of(request)):
         return None
@@ -140,7 +140,7 @@ class ConversationList(TabbedList):
     """The list of conversations, with how many of their replies were reported."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """Counted for the rows of the page alone."""
+        """Annotate the reported replies; only the rows of the page are counted."""
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         of_row = Report.objects.open().filter(conversation=OuterRef("pk")).order_by()
         counted = of_row.values("conversation").annotate(count=Count("message", distinct=True)).values("count")

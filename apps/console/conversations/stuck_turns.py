@@ -1,4 +1,4 @@
-"""Conversations whose turn does not get on, as the list of conversations can be narrowed to them."""
+"""Stuck turns: a filter of the list of conversations by the reason why their turn is stuck."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ STUCK_LABELS: Final = {
 
 
 class StuckFilter(FixedChoicesFilter):
-    """Why their turn does not get on."""
+    """Filter by the reason why the turn of a conversation is stuck."""
 
     title = "stuck"
     parameter_name = STUCK_PARAMETER

@@ -16,7 +16,7 @@ from apps.runtime.turns.operator_replies import conversation_length, hand_back, 
 
 
 class WriteMessageForm(DecisionForm):
-    """What a person writes, bound to how much of the conversation they saw."""
+    """A person's message, bound to the length of the conversation that they saw."""
 
     seen_length = forms.IntegerField(widget=forms.HiddenInput)
     text = VerbatimTextField(
@@ -64,7 +64,7 @@ TAKEOVER_BUTTONS = (
         "Take over",
         Act.CONVERSATION_TAKE_OVER,
         take_over_conversation,
-        done="It is in your hands. The agent is locked out until you hand it back.",
+        done="You have taken over. The agent is locked out until you hand the conversation back.",
         consequence="The agent is locked out until the conversation is handed back, and you answer in its place.",
         when=_may_be_taken_over,
     ),

@@ -1,4 +1,4 @@
-"""A conversation as a reader sees it: who said what, and what each tool was asked and answered."""
+"""Transcript of a conversation: each message with its sender, and each tool call with its result."""
 
 import json
 from collections.abc import Iterable
@@ -45,26 +45,26 @@ class TranscriptStep:
 
     @property
     def is_agents_reply(self) -> bool:
-        """Whether it is what the agent said to its customer."""
+        """Whether the step is a reply of the agent to its customer."""
         return self.is_reply and self.sender == Message.Sender.AGENT
 
 
 def transcript(conversation: Conversation) -> list[TranscriptStep]:
-    """Every step. Tool results stand with their calls, so the rows that carry them to the model are left out."""
+    """Return every step. Tool results are shown with their calls, so the rows that carry them to the model are left out."""
     messages = conversation.messages.exclude(sender=Message.Sender.TOOL)
     reports = conversation.reports.exclude(status=Report.Status.WITHDRAWN).order_by("pk")
     return [_transcript_step(message) for message in messages.prefetch_related(Prefetch("reports", reports))]
 
 
 def reporting_url(conversation: Conversation, actor: Actor) -> str:
-    """Where the replies of a conversation are reported; nowhere off the record, in talks, and for whoever may not."""
+    """Return the address where replies are reported; empty off the record, in talks, and for actors who may not report."""
     if conversation.off_the_record or conversation.is_talk or not may(actor, Act.REPORT_CREATE, row=conversation):
         return ""
     return reverse("admin:conversations_conversation_change", args=[conversation.pk])
 
 
 def transcript_text(lines: Iterable[TranscriptStep], head: Iterable[str]) -> str:
-    """A transcript to be read without the console, under what the reader has to know of it."""
+    """Return a transcript to read outside the console; `head` is what the reader needs to know first."""
     return "\n\n".join((*head, *(_step_text(line) for line in lines))) + "\n"
 
 
@@ -85,7 +85,7 @@ def _transcript_step(message: Message) -> TranscriptStep:
 
 
 def shown_tool_call(name: str, arguments: object, result: object, *, is_error: bool) -> ShownToolCall:
-    """A call with its arguments as people read them."""
+    """Return a call with its arguments as indented JSON."""
     return ShownToolCall(name, json.dumps(arguments, indent=2, ensure_ascii=False), str(result), is_error)
 
 

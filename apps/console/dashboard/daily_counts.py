@@ -1,4 +1,4 @@
-"""What happened on each day, read for the figures: one statement, bounded by the range, over indexed columns."""
+"""Daily counts for the reports, read in one statement that is bounded by the range and uses indexed columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.policy_table import Act
 from apps.runtime.models import ModelCall, Spend
 
-# Edited drafts of a day that are compared word by word; more would tell little more.
+# At most so many edited drafts of a day are compared word by word; more would hardly change the mean.
 EDITS_COMPARED: Final = 20
 DECIDED_STATUSES: Final = (Draft.Status.SENT.value, Draft.Status.SENT_EDITED.value, Draft.Status.DISCARDED.value)
 ADDING_ACTS: Final = (
@@ -37,29 +37,29 @@ _FIND_REPEAT_CONTACTS: Final = load_query("apps/console/dashboard/queries/find_r
 
 @dataclass(frozen=True, slots=True)
 class DayRange:
-    """Some days in a row by a tenant's clock, up to today."""
+    """Consecutive days in a tenant's time zone, up to today."""
 
     days: tuple[date, ...]
     zone: ZoneInfo
 
     @classmethod
     def until(cls, now: datetime, count: int, zone: ZoneInfo) -> "DayRange":
-        """The latest days, today among them."""
+        """Return the latest `count` days, today included."""
         return cls(tuple(days_until(now.astimezone(zone).date(), count)), zone)
 
     @property
     def begins(self) -> datetime:
-        """When its first day began."""
+        """The moment at which the first day began."""
         return self.start_of(self.days[0])
 
     def start_of(self, day: date) -> datetime:
-        """Midnight of a day where the tenant is."""
+        """Return midnight of a day in the tenant's time zone."""
         return datetime.combine(day, time(), self.zone)
 
 
 @dataclass(frozen=True, slots=True)
 class DailyCounts:
-    """Two numbers a day under each name."""
+    """Two numbers per name and day: a part and its whole."""
 
     parts: Mapping[str, Mapping[date, int]]
     wholes: Mapping[str, Mapping[date, int]]
@@ -72,7 +72,7 @@ class DailyCounts:
 
 
 def read_daily_counts(actor: Actor, stretch: DayRange, *beside: QuerySet[Any, Any]) -> DailyCounts:
-    """Everything the figures are made of, in one statement, with what else is to be counted in it."""
+    """Read everything that the charts need in one statement; `beside` are further counts to include in it."""
     first, *others = (
         *_conversation_counts(actor, stretch),
         *_decision_counts(actor, stretch),
@@ -87,7 +87,7 @@ def read_daily_counts(actor: Actor, stretch: DayRange, *beside: QuerySet[Any, An
 
 
 def edit_percents(actor: Actor, stretch: DayRange) -> dict[date, list[int]]:
-    """How much people changed in the drafts they edited, in percent; of each day the latest few."""
+    """Return how much people changed in the drafts they edited, in percent, for the latest few drafts of each day."""
     edited = Draft.objects.visible_to(actor).filter(status=Draft.Status.SENT_EDITED, decided_at__gte=stretch.begins)
     day = TruncDate("decided_at", tzinfo=stretch.zone)
     place = Window(RowNumber(), partition_by=day, order_by=F("decided_at").desc())
@@ -99,7 +99,7 @@ def edit_percents(actor: Actor, stretch: DayRange) -> dict[date, list[int]]:
 
 
 def _conversation_counts(actor: Actor, stretch: DayRange) -> tuple[QuerySet[Any, Any], ...]:
-    """By the day on which they began, what became of them; by the day on which they were resolved, whether that held."""
+    """Count conversations by the day they began, with their outcome, and by the day they were resolved, with those reopened."""
     threads = Conversation.objects.visible_to(actor).of_customers().filter(parent=None, origin=Conversation.Origin.LIVE)
     resolved = Q(status=Conversation.Status.RESOLVED)
     repeat_contacts = by_position(_FIND_REPEAT_CONTACTS, {"tenant": actor.tenant_id, "since": stretch.begins})

@@ -1,4 +1,4 @@
-"""How far back a page looks, as its address says."""
+"""Date ranges of a page: how far back it looks, chosen in its address."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class RangeChoice:
 
 @dataclass(frozen=True, slots=True)
 class DateRanges:
-    """The ranges of a page, by their name in the address; the first one is what an address without a known name means."""
+    """The ranges of a page, by their name in the address; the first one is the default."""
 
     lengths: Mapping[str, timedelta]
     labels: Mapping[str, str]
 
     def asked(self, request: HttpRequest) -> str:
-        """Which range the address names."""
+        """Return the name of the range in the address, or of the default."""
         name = request.GET.get(RANGE, "")
         return name if name in self.lengths else next(iter(self.lengths))
 
     def choices(self, chosen: str) -> Iterator[RangeChoice]:
-        """All of them, for the links above what is shown."""
+        """Yield all ranges, for the links above the page's content."""
         for name, label in self.labels.items():
             yield RangeChoice(name, label, name == chosen)

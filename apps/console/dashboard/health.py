@@ -30,7 +30,7 @@ from apps.runtime.models import Turn
 from apps.tenants.due_work import WaitingWork, waiting_work
 from apps.webhooks.models import Delivery, Webhook
 
-# What somebody who reads the page calls it.
+# Titles of the scheduled jobs, for people who read the page.
 JOB_TITLES: Final[Mapping[str, str]] = {
     "apps.api.tasks.sweep_answers": "Forget old answers of the API",
     "apps.learning.tasks.sweep": "Learn from resolved conversations",
@@ -60,7 +60,7 @@ BEAT_SILENT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ScheduledJobRow:
-    """An alarm as the page tells it; `state` says it in words, whatever its colour."""
+    """A scheduled job as the page shows it; `state` is in words, so that nothing depends on a colour."""
 
     title: str
     every: str
@@ -70,7 +70,7 @@ class ScheduledJobRow:
 
 
 def scheduled_job_rows(found: list[BeatEntry], now: datetime) -> list[ScheduledJobRow]:
-    """Those that are overdue first, then by what they are called."""
+    """Return the jobs, the overdue ones first, then by title."""
     job_rows = (_job_row(each, now) for each in found)
     return sorted(job_rows, key=lambda alarm: (not alarm.is_late, alarm.title))
 
@@ -92,7 +92,7 @@ def _job_state(alarm: BeatEntry, now: datetime) -> str:
 
 
 def interval_text(every: timedelta) -> str:
-    """A length of time in the largest unit that it is whole in."""
+    """Return an interval in the largest unit that divides it, such as "every 5 minutes" for 300 seconds."""
     seconds = every.total_seconds()
     unit, name = next(((size, name) for size, name in _UNITS if seconds >= size and seconds % size == 0), (1, "second"))
     count = seconds / unit
@@ -100,7 +100,7 @@ def interval_text(every: timedelta) -> str:
 
 
 def job_warnings(alarms: list[BeatEntry], job_rows: list[ScheduledJobRow]) -> Iterator[str]:
-    """In a sentence what somebody should look at, where there is something."""
+    """Yield a sentence for each problem with the scheduled jobs."""
     late = [alarm.title for alarm in job_rows if alarm.is_late]
     if alarms and all(alarm.registered_at is None for alarm in alarms):
         yield NO_BEAT
@@ -114,7 +114,7 @@ EMAIL_PERIOD: Final = timedelta(days=7)
 NOTHING_LOST: Final = "What waits is kept in the database; nothing is lost."
 _SOON: Final = timedelta(minutes=5)
 _HOURLY: Final = timedelta(hours=3)
-# Each kind of work, and after how long somebody should ask why it waits; None where that moment tells nothing of a worker.
+# Each kind of work, and the age after which it counts as late; None where the age says nothing about the workers.
 WORK_KINDS: Final[Mapping[str, tuple[str, timedelta | None]]] = {
     "turns": ("Messages to answer, and turns to go on with", timedelta(minutes=1)),
     "paused_delegations": ("Questions put to a paused agent", _SOON),
@@ -139,7 +139,7 @@ WORK_KINDS: Final[Mapping[str, tuple[str, timedelta | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """A kind of work as the page tells it."""
+    """A kind of work as the page shows it."""
 
     title: str
     waiting: WaitingWork
@@ -148,7 +148,7 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True)
 class StuckTurns:
-    """Turns that do not get on for one reason, and the list of their conversations."""
+    """Turns that are stuck for one reason, and the list of their conversations."""
 
     title: str
     count: int
@@ -157,7 +157,7 @@ class StuckTurns:
 
 
 def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """All of it as it is just now. The workers are asked first: nothing is held in the database meanwhile."""
+    """Show the present state. The workers are asked first, while nothing is locked in the database."""
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
     workers, alarms, actor = ping_workers(), beat_entries(), actor_of(request)
@@ -167,7 +167,7 @@ def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def health_context(request: HttpRequest, actor: Actor, workers: WorkerPing, alarms: list[BeatEntry]) -> dict[str, Any]:
-    """What the page shows, and in a sentence each what somebody should look at."""
+    """Return the values of the page, and a sentence for each problem that somebody should look at."""
     now = timezone.now()
     job_rows: list[ScheduledJobRow] = scheduled_job_rows(alarms, now)
     rows, stuck, hooks = list(work_rows(now)), list(stuck_turn_rows(request)), list(webhook_rows(actor))
@@ -189,7 +189,7 @@ def health_context(request: HttpRequest, actor: Actor, workers: WorkerPing, alar
 
 
 def work_rows(now: datetime) -> Iterator[WorkRow]:
-    """Every kind, whether or not anything of it waits."""
+    """Yield every kind of work, whether or not any of it waits."""
     found = waiting_work(*WORK_KINDS)
     for kind, (title, patience) in WORK_KINDS.items():
         each = found[kind]
@@ -198,7 +198,7 @@ def work_rows(now: datetime) -> Iterator[WorkRow]:
 
 
 def stuck_turn_rows(request: HttpRequest) -> Iterator[StuckTurns]:
-    """Those that somebody can help."""
+    """Yield the kinds of stuck turns that a person can do something about."""
     counted, conversations = pending_counts(request), reverse("admin:conversations_conversation_changelist")
     for name, title in STUCK_LABELS.items():
         url = f"{conversations}?{urlencode({'tab': 'all', STUCK_PARAMETER: name})}"
@@ -206,7 +206,7 @@ def stuck_turn_rows(request: HttpRequest) -> Iterator[StuckTurns]:
 
 
 def webhook_rows(actor: Actor) -> Iterator[Any]:
-    """Those with something on its way or given up, and those that fail."""
+    """Yield every webhook with its pending and abandoned deliveries, and the time of its last one."""
     rows = Webhook.objects.visible_to(actor).select_related("health").order_by("title", "pk")
     deliveries = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=OuterRef("pk"))
     taken = deliveries.filter(status=Delivery.Status.DELIVERED).order_by("-pk").values("delivered_at")[:1]
@@ -230,7 +230,7 @@ def _worker_warnings(workers: WorkerPing) -> Iterator[str]:
 
 
 def health_warnings(rows: list[WorkRow], stuck: list[StuckTurns], hooks: list[Any]) -> Iterator[str]:
-    """What else is not as it should be, the gravest first."""
+    """Yield a sentence for every other problem, the gravest first."""
     late = [row.title for row in rows if row.is_late]
     if late:
         yield f"Waits longer than it should: {'; '.join(late)}."

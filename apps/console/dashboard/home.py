@@ -1,4 +1,4 @@
-"""Home: what waits for a person, what was learned lately, and how things go."""
+"""Home: pending work, what was learned lately, and the main charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ RANGES: Final = DateRanges(
 
 @dataclass(frozen=True, slots=True)
 class MorningBrief:
-    """What happened since a moment."""
+    """The summary of what happened since a moment."""
 
     choices: Sequence[RangeChoice]
     sections: Sequence[BriefSection]
@@ -45,7 +45,7 @@ class MorningBrief:
 
     @property
     def quiet(self) -> str:
-        """What did not happen, in one line."""
+        """One line that names what did not happen."""
         return " ".join(section.topic.quiet for section in self.sections if not section.count)
 
 
@@ -63,7 +63,7 @@ class Overview:
 
 
 def overview(actor: Actor, waits: PendingCounts, settings: TenantSettings, asked: str, now: datetime) -> Overview:
-    """The home page of one tenant, in a constant number of reads."""
+    """Return the home page of one tenant, read in a constant number of statements."""
     stretch = DayRange.until(now, DAYS_SHOWN, ZoneInfo(settings.timezone))
     since = now - RANGES.lengths[asked]
     found = read_daily_counts(actor, stretch, refusal_counts(actor, since))

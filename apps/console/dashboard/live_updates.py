@@ -1,6 +1,6 @@
-"""What an open list or page asks from time to time: whether there is more to decide, and whether somebody else has decided.
+"""Live counts, which an open list or page polls: whether there is more to decide, and whether somebody else has decided.
 
-The answer is small and carries no words; what counts is on the page that is asked for anew.
+The answer holds numbers only; the texts come when the page is loaded again.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,13 +31,13 @@ WATCHED_LISTS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] 
 
 
 def live_url_name(model: type[Governed]) -> str:
-    """By which name the address of a list's news is looked up."""
+    """Return the URL name of the live counts of a list."""
     return f"live_{model._meta.model_name}"
 
 
 @require_safe
 def live_counts(request: HttpRequest, model: type[Governed]) -> JsonResponse:
-    """How many wait, the latest of them, and the version of the row that `row` names, null where it is not there."""
+    """Return the number of waiting rows, the newest id, and the version of the row that `row` names, null if it is not there."""
     actor = actor_of(request)
     counts = WATCHED_LISTS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
     row_id = parse_row_id(request.GET.get("row", ""))
@@ -48,7 +48,7 @@ def live_counts(request: HttpRequest, model: type[Governed]) -> JsonResponse:
 
 
 def live_urls(site: AdminSite) -> list[URLPattern]:
-    """One address for each list."""
+    """Return one URL pattern for each list."""
     return [
         path(
             f"live/{model._meta.model_name}/",

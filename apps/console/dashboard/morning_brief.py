@@ -1,4 +1,4 @@
-"""The morning brief: what agents have learned since, what was held apart or refused, who signed it, and where to take it back."""
+"""Morning brief: what agents learned since a moment, what was quarantined or refused, who approved it, and how to undo it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ DERIVED_TAINTS: Final = (Taint.CUSTOMER.value, Taint.TOOL.value, Taint.IMPORT.va
 
 @dataclass(frozen=True, slots=True)
 class BriefTopic:
-    """What the brief tells under one heading."""
+    """One heading of the brief, with its acts and the sentence for a period without any."""
 
     title: str
     acts: tuple[Act, ...]
@@ -99,15 +99,15 @@ PAST_VERBS: Final = {
     "archive": "archived",
     "quarantine": "put in quarantine",
 }
-# What a decision made is taken back by the opposite decision, on the row's own page.
+# A decision is undone by the opposite decision, on the row's own page.
 UNDONE_BY_DECISION: Final = frozenset({Act.SKILL_APPROVE, *TOPICS["versions"].acts, *TOPICS["held"].acts})
-# Here the lines that came and went are told, of texts that hold one fact or one thing to know on each line.
+# For these topics the brief counts the lines added and dropped: their texts hold one fact on each line.
 LINE_TOPICS: Final = ("memory", "tiers")
 
 
 @dataclass(frozen=True, slots=True)
 class BriefLine:
-    """One change as the brief tells it."""
+    """One change as the brief shows it."""
 
     record: ChangeRecord
     added: int = 0
@@ -115,41 +115,41 @@ class BriefLine:
 
     @property
     def subject(self) -> str:
-        """What was changed, by its kind and name, unless the name says the kind."""
+        """The kind and name of the changed row; the name alone where it includes the kind."""
         kind, label = str(apps.get_model(self.record.subject_type)._meta.verbose_name), self.record.subject_label
         says_so = label.casefold().startswith((kind, kind.rpartition(" ")[2]))
         return str(capfirst(label if says_so else f"{kind} {label}"))
 
     @property
     def did(self) -> str:
-        """What was done to it."""
+        """The act as a past participle, such as "approved"."""
         return PAST_VERBS[Act(self.record.act).verb]
 
     @property
     def line_summary(self) -> str:
-        """How many lines came and went, where any did."""
+        """The number of lines added and dropped; empty if there are none."""
         if not (self.added or self.dropped):
             return ""
         return f", {self.added} line{'' if self.added == 1 else 's'} added, {self.dropped} dropped"
 
     @property
     def url(self) -> str:
-        """The record of it, with the words before and after."""
+        """The page of the change record, with the texts before and after."""
         return url_of_subject(ChangeRecord._meta.label_lower, self.record.pk)
 
     @property
     def subject_url(self) -> str:
-        """The page of what was changed, if it is still there."""
+        """The page of the changed row, if it is still there."""
         return "" if not self.record.version_after else url_of_subject(self.record.subject_type, self.record.subject_id)
 
     @property
     def proposer(self) -> str:
-        """Whose words they were, where whoever signed had not written them."""
+        """The author of the words, if the person who approved them is somebody else."""
         return str(self.record.evidence.get("proposed_by", ""))
 
     @property
     def undo_url(self) -> str:
-        """Where the version before is brought back, or the page with the opposite decision."""
+        """The page that restores the version before, or the row's page with the opposite decision."""
         record, model = self.record, apps.get_model(self.record.subject_type)
         if record.version_before and model in RESTORABLE and record.act not in UNDONE_BY_DECISION:
             named = {"row": f"{record.subject_type}:{record.subject_id}", "version": record.version_before}
@@ -159,7 +159,7 @@ class BriefLine:
 
 @dataclass(frozen=True, slots=True)
 class BriefSection:
-    """A heading with its latest changes, and how many there are."""
+    """A heading with its latest changes, and the number of all its changes."""
 
     topic: BriefTopic
     url: str
@@ -176,7 +176,7 @@ class BriefSection:
 
 @dataclass(frozen=True, slots=True)
 class RefusalCount:
-    """How often something was refused for one reason."""
+    """The number of refusals for one reason."""
 
     code: str
     count: int
@@ -189,7 +189,7 @@ class RefusalCount:
 
 
 def brief_sections(actor: Actor, since: datetime) -> list[BriefSection]:
-    """What was changed since then, in two statements."""
+    """Return the changes since then by topic, read in two statements."""
     found: dict[str, list[Any]] = {name: [] for name in TOPICS}
     for record in _latest_changes(actor, since):
         found[record.topic].append(record)
@@ -198,7 +198,7 @@ def brief_sections(actor: Actor, since: datetime) -> list[BriefSection]:
 
 
 def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
-    """How often what was refused since then, as the figures are counted."""
+    """Return the refusals since then counted by code, in the shape of the daily counts."""
     rows = Refusal.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since).order_by()
     named = rows.values(
         name=Concat(Value(REFUSED_PREFIX), F("code")), on_day=Value(since.date(), output_field=DateField())
@@ -208,7 +208,7 @@ def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
 
 
 def commonest_refusals(found: DailyCounts, since: datetime) -> list[RefusalCount]:
-    """What was refused since then, the commonest reason first."""
+    """Return the refusals since then by reason, the commonest first."""
     codes = {
         name.removeprefix(REFUSED_PREFIX): sum(part.values())
         for name, part in found.parts.items()
@@ -220,18 +220,18 @@ def commonest_refusals(found: DailyCounts, since: datetime) -> list[RefusalCount
 
 
 def refused_url(since: datetime) -> str:
-    """All that was refused since then."""
+    """Return the address of the list of refusals since then."""
     return f"{reverse('admin:governance_refusal_changelist')}?{_since_query(since)}"
 
 
 def lines_changed(before: str, after: str) -> tuple[int, int]:
-    """How many lines of a text are new, and how many went; blank ones aside."""
+    """Return how many lines of a text were added and how many dropped; blank lines are ignored."""
     old, new = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (before, after))
     return (new - old).total(), (old - new).total()
 
 
 def _latest_changes(actor: Actor, since: datetime) -> QuerySet[Any]:
-    """The latest changes of each topic, each with how many the topic has."""
+    """Return the latest changes of each topic, each with the number of all changes of its topic."""
     acts = [act for topic in TOPICS.values() for act in topic.acts]
     topic = Case(*(When(act__in=topic.acts, then=Value(name)) for name, topic in TOPICS.items()))
     of_topic = partial(Window, partition_by=F("topic"))

@@ -1,4 +1,4 @@
-"""What unfold asks for to draw the frame of every page: the way around, what waits, and whose books are open."""
+"""Values for unfold's frame around every page: the sidebar, its counts of pending work, and the tenant's name."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -114,12 +114,12 @@ MENU_GROUPS = (
         ),
     ),
 )
-# Lists by the place that leads to them; the inbox has two.
+# Titles of lists by view. The inbox is left out, because two menu items lead to it.
 LIST_TITLES = {place.view: place.title for _, places in MENU_GROUPS for place in places if place.view != INBOX}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """The groups of the sidebar, with what waits in each queue."""
+    """Return the groups of the sidebar, with the number of pending rows of each queue."""
     waiting = _waiting_counts(request)
     paths = _paths(get_script_prefix())
     return [
@@ -130,13 +130,13 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 @cache
 def _paths(script_prefix: str) -> dict[str, str]:
-    """The path of every place, looked up once for each prefix that the product is served under."""
+    """Return the path of every menu item, looked up once for each script prefix of the product."""
     # reverse() adds the prefix by itself; the parameter is the key of the cache.
     return {place.view: reverse(f"admin:{place.view}") for _, places in MENU_GROUPS for place in places}
 
 
 def tenant_name(request: HttpRequest) -> str:
-    """The tenant whose books are open, under the product's name."""
+    """Return the name of the present tenant, which is shown under the product's name."""
     return settings_of(request).tenant.name if may_read(request) else ""
 
 
@@ -185,6 +185,6 @@ def _waiting_counts(request: HttpRequest) -> dict[str, int]:
 
 
 def may_read(request: HttpRequest) -> bool:
-    """Pages outside the wall, such as the one to change a password, and pages after a broken transaction count nothing."""
+    """Return whether counts may be read: not on pages without a tenant (password change), nor in a broken transaction."""
     acting = current_actor()
     return acting is not None and acting == getattr(request, "actor", None) and not connection.needs_rollback

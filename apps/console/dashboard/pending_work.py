@@ -1,4 +1,4 @@
-"""What waits for a person: every queue with its length, its oldest and the list that shows just it, counted in one statement."""
+"""Pending work: every queue with its length, its oldest row and its filtered list, counted in one statement."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _DAYS, _MINUTES = OVERDUE_AFTER.days, RETRYING_FOR.seconds // 60
 
 @dataclass(frozen=True, slots=True)
 class PendingQueue:
-    """One kind of what waits, and the list narrowed to it."""
+    """One queue of pending work, and the list filtered to it."""
 
     title: str
     view: str
@@ -49,12 +49,12 @@ class PendingQueue:
 
     @property
     def url(self) -> str:
-        """Where exactly these are listed."""
+        """The address of the list of exactly these rows."""
         narrowed = urlencode(self.narrowed)
         return f"{reverse(f'admin:{self.view}')}{f'?{narrowed}' if narrowed else ''}"
 
 
-# In the order in which they are shown: what this person has taken up first, then what customers wait for.
+# In the order in which they are shown: first what this person has claimed, then what customers wait for.
 QUEUES: Final[Mapping[str, PendingQueue]] = {
     "mine": PendingQueue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
     "drafts": PendingQueue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
@@ -85,16 +85,16 @@ NEW_SKILLS, OTHER_PROPOSALS, AGENTS, SWITCHES = "new_skills", "others", "agents"
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """How much waits where, for one person."""
+    """The number of pending rows in each queue, for one person."""
 
     counts: Mapping[str, tuple[int, datetime | None]]
 
     def count(self, name: str) -> int:
-        """How many are in one of the queues."""
+        """Return how many rows are in one queue."""
         return self.counts[name][0]
 
     def queues(self) -> Iterator[PendingQueue]:
-        """Those in which something waits."""
+        """Yield the queues that are not empty."""
         for name, queue in QUEUES.items():
             count, oldest = self.counts[name]
             if count:
@@ -102,7 +102,7 @@ class PendingCounts:
 
 
 def pending_counts(request: HttpRequest) -> PendingCounts:
-    """What waits for whoever is signed in, counted once for the whole page."""
+    """Return the pending work of the signed-in person, counted once per request."""
     if not hasattr(request, "awaiting"):
         request.awaiting = _read_counts(actor_of(request), timezone.now())  # type: ignore[attr-defined]  # of this module alone
     known: PendingCounts = request.awaiting  # type: ignore[attr-defined]  # set above
@@ -111,20 +111,20 @@ def pending_counts(request: HttpRequest) -> PendingCounts:
 
 @dataclass(frozen=True, slots=True)
 class CountQuery:
-    """The statement that counts for one person, as Django wrote it for one moment."""
+    """The counting statement for one person, as Django compiled it at one moment."""
 
     sql: str
     parameters: tuple[Any, ...]  # Any: what a column is compared with
     written_at: datetime
 
     def parameters_at(self, now: datetime) -> tuple[Any, ...]:
-        """The parameters for another moment: every time among them is so much before or after the one it is asked at."""
+        """Return the parameters for another moment: each time among them is shifted by the time since the compilation."""
         later = now - self.written_at
         return tuple(each + later if isinstance(each, datetime) else each for each in self.parameters)
 
 
 def write_count_query(actor: Actor, now: datetime) -> CountQuery:
-    """All queues in one statement."""
+    """Compile the statement that counts all queues."""
     first, *others = (_count_queue(name, *each) for name, each in _queue_rows(actor, now).items())
     sql, parameters = first.union(*others, all=True).query.sql_with_params()
     return CountQuery(sql, tuple(parameters), now)
@@ -132,7 +132,7 @@ def write_count_query(actor: Actor, now: datetime) -> CountQuery:
 
 @lru_cache(maxsize=256)
 def _count_query_of(actor: Actor) -> CountQuery:
-    """Every page counts, and Django needs a third of a page's time to write this; who asks is all that it depends on."""
+    """Return the compiled statement, which depends on the actor alone; compiling it takes a third of a page's time."""
     return write_count_query(actor, timezone.now())
 
 
@@ -145,7 +145,7 @@ def _read_counts(actor: Actor, now: datetime) -> PendingCounts:
 
 
 def _queue_rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
-    """What is in each queue, and the column that says since when."""
+    """Return the rows of each queue, and the column with the moment since which they wait."""
     reviews, since = Proposal.objects.visible_to(actor).waiting(now), "created_at"
     turns = Turn.objects.filter(tenant_id=actor.tenant_id, conversation__member_user_id=None)
     new_skill = Q(kind=Proposal.Kind.SKILL_NEW)

@@ -1,4 +1,4 @@
-"""Search: what was said, learned, noted of customers, proposed and changed, by its words; the newest first, day by day."""
+"""Search over messages, memory, skills, customer notes, proposals and changes by words; the newest first, day by day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from apps.runtime.search import KINDS, MAX_CHARACTERS, MAX_RESULTS, MIN_CHARACTE
 from apps.text_analysis.search_excerpts import ExcerptPiece, make_excerpt, query_words
 
 PAGE_SIZE: Final = 50
-# What the tabs are called, and which kinds each shows.
+# The label of each tab, and the kinds of rows it shows.
 TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "all": ("All", tuple(KINDS)),
     "conversations": ("Conversations", ("message",)),
@@ -41,13 +41,13 @@ TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 
 
 class SearchInput(UnfoldAdminTextInputWidget):
-    """A field that browsers let one empty, and that `/` leads to."""
+    """A search field that browsers let people clear, and that the key `/` focuses."""
 
     input_type = "search"
 
 
 class SearchForm(forms.Form):
-    """What is looked for."""
+    """The words to search for."""
 
     q = forms.CharField(
         label="Words",
@@ -58,16 +58,16 @@ class SearchForm(forms.Form):
     )
 
     def clean_q(self) -> str:
-        """Refuse what leaves everything in."""
+        """Refuse a query that requires no word, because every row would match it."""
         asked = str(self.cleaned_data["q"])
         if not query_words(asked):
-            raise forms.ValidationError("Type a word that has to stand in it.")
+            raise forms.ValidationError("Type at least one word that the results must contain.")
         return asked
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A row that holds the words."""
+    """A row that contains the words."""
 
     label: str
     title: str
@@ -78,13 +78,13 @@ class SearchResult:
 
     @property
     def day(self) -> date:
-        """By the clock of the tenant."""
+        """The day in the tenant's time zone."""
         return timezone.localtime(self.at).date()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTab:
-    """A choice of kinds, with how many rows of them there are."""
+    """A tab, with the number of rows of its kinds."""
 
     label: str
     url: str
@@ -94,7 +94,7 @@ class SearchTab:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of what was found."""
+    """A page of results."""
 
     tabs: Sequence[SearchTab]
     hits: Sequence[SearchResult]
@@ -104,7 +104,7 @@ class SearchResults:
 
 
 def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """A GET changes nothing, and its address may be kept."""
+    """Show the results. A GET changes nothing, so its address can be bookmarked."""
     form = SearchForm(request.GET if "q" in request.GET else None, label_suffix="")
     results = find_results(actor_of(request), form.cleaned_data["q"], request.GET) if form.is_valid() else None
     shown = {"title": "Search", "form": form, "results": results}
@@ -112,7 +112,7 @@ def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 
 def find_results(actor: Actor, asked: str, given: QueryDict) -> SearchResults:
-    """What the actor may read of the rows that hold the words."""
+    """Return those rows with the words that the actor may read."""
     found = rows_with_words(asked, MAX_RESULTS + 1, *KINDS)
     chosen = next((name for name in TABS if name == given.get("kind")), "all")
     _, kinds = TABS[chosen]
@@ -131,13 +131,13 @@ def find_results(actor: Actor, asked: str, given: QueryDict) -> SearchResults:
 
 
 def _newest_first(found: Mapping[str, SearchHits]) -> list[tuple[str, int]]:
-    """Kind and id, the newest first."""
+    """Return pairs of kind and id, the newest first."""
     each = ((at, row_id, kind) for kind, of_kind in found.items() for row_id, at in of_kind.rows)
     return [(kind, row_id) for _, row_id, kind in sorted(each, reverse=True)]
 
 
 def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[SearchResult]:
-    # Who changed something is told by name; they are asked for where there is a change.
+    # Names of authors are read only if a change is among the results.
     people = people_of_tenant(actor) if any(kind == "change" for kind, _ in placed) else ActorNames({})
     for kind, row in readable_rows(actor, placed):
         title, url, who = _describe_change(row, people) if isinstance(row, ChangeRecord) else _describe_row(row)
@@ -165,7 +165,7 @@ def _hit(searched: SearchedKind, row: Any, asked: str, title: str, url: str, who
 
 
 def _describe_row(row: Any) -> tuple[str, str, str]:
-    """What it is called, the address of its page, and who said it or how it stands."""
+    """Return the title of a row, the address of its page, and its author or state."""
     if isinstance(row, Message):
         thread = row.conversation
         url = f"{url_of_subject('conversations.conversation', thread.pk)}#message-{row.position}"

@@ -1,4 +1,4 @@
-"""What the model cost, by agent and day, beside the budgets."""
+"""Cost of model calls by agent and day, beside the budgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from apps.tenants.models import TenantSettings
 
 @dataclass(frozen=True, slots=True)
 class SpendDay:
-    """What a tenant's agents spent on one day, and what they may."""
+    """The spend of a tenant's agents on one day, and the budget."""
 
     rows: Sequence[Spend]
     budget_micro_usd: int | None
@@ -40,18 +40,18 @@ class SpendDay:
 
     @property
     def is_spent(self) -> bool:
-        """Whether what customers write waits for the next day."""
+        """Whether the budget is spent, so that customers' messages wait for the next day."""
         return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd
 
     @property
     def is_tight(self) -> bool:
-        """Whether learning waits, so that what is left is for customers."""
+        """Whether learning waits, so that the rest of the budget (20 %) is left for customers."""
         return self.budget_micro_usd is not None and self.cost_micro_usd >= self.budget_micro_usd * 4 // 5
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodSpend:
-    """What some days cost, beside what they may."""
+    """The cost of some days, beside their budget."""
 
     days: int
     cost_micro_usd: int
@@ -69,7 +69,7 @@ class PeriodSpend:
 
 
 def period_spend(found: DailyCounts, stretch: DayRange, count: int, settings: TenantSettings) -> PeriodSpend:
-    """What the latest days of a stretch cost, today included, by the tenant's clock."""
+    """Return the cost of the latest days of a range, today included, in the tenant's time zone."""
     days, budget = stretch.days[-count:], settings.day_budget_micro_usd
     cost, calls = (sum(each.get(day, 0) for day in days) for each in (found.part("cost"), found.whole("cost")))
     url = f"{reverse('admin:runtime_spend_changelist')}?day__gte={days[0]}"
@@ -84,7 +84,7 @@ def spend_day(spend: Spend, actor: Actor) -> SpendDay:
 
 
 def usage_of(spend: Spend) -> TokenUsage:
-    """The row as pages show use."""
+    """Return the row as token usage."""
     return TokenUsage(
         calls=spend.calls,
         fresh_tokens=spend.input_tokens,
@@ -97,7 +97,7 @@ def usage_of(spend: Spend) -> TokenUsage:
 
 
 def learning_usage(spend: Spend) -> TokenUsage:
-    """What looks of the learning used; they read too seldom for a cache."""
+    """Return the token usage of learning, whose calls are too rare for the prompt cache."""
     return TokenUsage(
         calls=spend.learning_calls,
         fresh_tokens=spend.learning_input_tokens,
@@ -108,7 +108,7 @@ def learning_usage(spend: Spend) -> TokenUsage:
 
 
 def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
-    """The day of this agent, and of the tenant."""
+    """Return the day of this agent, and of the tenant."""
     turn_budget = spend.agent.turn_budget_micro_usd
     return {
         "usage": usage_of(spend),
@@ -119,7 +119,7 @@ def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 class SpendAdmin(GovernedAdmin):
-    """Read-only: it is counted where the calls are written."""
+    """Read-only: the rows are counted together with the model calls."""
 
     list_display = ("on_day", "agent", "asked", "prompts", "cached", "answers", "cost", "learning")
     list_filter = ("agent",)

@@ -1,4 +1,4 @@
-"""Figures: how conversations, drafts, the cache, the spend and the learning went, day by day, each bar leading to its list."""
+"""Reports: conversations, drafts, cache, spend and learning as daily charts; each bar links to its list."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ RANGES: Final = DateRanges(
     {"30d": timedelta(days=30), "7d": timedelta(days=7), "90d": timedelta(days=90)},
     {"7d": "7 days", "30d": "30 days", "90d": "90 days"},
 )
-# What stands at home, small.
+# The charts that the home page shows small.
 HOME_CHARTS: Final = ("resolution", "escalation", "acceptance", "cache")
 _CONVERSATION_FILTER: Final = {"parent__isnull": "True", "origin__exact": "live"}
 _SHARE_COLUMNS: Final = ("Share", "Of how many")
@@ -42,14 +42,14 @@ _SHARE_COLUMNS: Final = ("Share", "Of how many")
 
 @dataclass(frozen=True, slots=True)
 class DayListLink:
-    """The list in which a day of a figure is to be seen, by a column of time."""
+    """The list with the rows of one day of a chart, filtered by a time column."""
 
     view: str
     column: str
     narrowed: Mapping[str, str]
 
     def url(self, stretch: DayRange, day: date) -> str:
-        """Narrowed to that day where the tenant is."""
+        """Return the address of the list, filtered to that day in the tenant's time zone."""
         bounds = [(f"{self.column}__gte", day), (f"{self.column}__lt", day + timedelta(days=1))]
         filters = {
             name: str(each if self.column == "day" else stretch.start_of(each).isoformat()) for name, each in bounds
@@ -59,7 +59,7 @@ class DayListLink:
 
 @dataclass(frozen=True, slots=True)
 class StatisticChart:
-    """A plot with its words: what it says, its pieces from below, the columns of its table, and where each day is listed."""
+    """A plot with its explanation, the names of its pieces from below, the columns of its table, and the list behind each day."""
 
     name: str
     title: str
@@ -72,13 +72,13 @@ class StatisticChart:
 
     @property
     def days(self) -> Iterator[tuple[Point, str]]:
-        """Each day with its list."""
+        """Yield each day with the address of its list."""
         for point in self.plot.points:
             yield point, self.listed.url(self.stretch, point.day)
 
 
 def statistic_charts(now: datetime, days: int, settings: TenantSettings, actor: Actor) -> list[StatisticChart]:
-    """All of them, in two statements."""
+    """Return all charts, read in two statements."""
     stretch = DayRange.until(now, days, ZoneInfo(settings.timezone))
     found = read_daily_counts(actor, stretch)
     edits = _edit_chart(stretch, mean_plot(stretch.days, edit_percents(actor, stretch)))
@@ -86,7 +86,7 @@ def statistic_charts(now: datetime, days: int, settings: TenantSettings, actor: 
 
 
 def charts_of_counts(found: DailyCounts, stretch: DayRange, budget: int | None) -> list[StatisticChart]:
-    """Those that the counts alone tell."""
+    """Return the charts that need only the daily counts."""
     of_people = (*_draft_charts(found, stretch), _report_chart(found, stretch))
     return [*_conversation_charts(found, stretch), *of_people, *_model_call_charts(found, stretch, budget)]
 
@@ -163,7 +163,7 @@ def _draft_list(statuses: str) -> DayListLink:
 
 
 def charts_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """All figures of the range that the address names."""
+    """Show all charts for the range that the address names."""
     actor, settings, asked = actor_of(request), settings_of(request), RANGES.asked(request)
     shown: dict[str, Any] = {
         "title": "Figures",

@@ -1,4 +1,4 @@
-"""What the pages of drafts and escalations show of their conversation, and where one lands after a decision."""
+"""Shared by drafts, escalations and reports: the end of the conversation, and the page after a decision."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,14 +24,14 @@ LINES_SHOWN = 8
 
 
 def recent_lines(conversation: Conversation, actor: Actor) -> dict[str, Any]:
-    """The end of the transcript and what came since; the page of the conversation has all of it."""
+    """Return the end of the transcript and the messages since; the page of the conversation has all of it."""
     since = conversation.events.filter(turn_id__isnull=True)
     lines = transcript(conversation)[-LINES_SHOWN:]
     return {"lines": lines, "waiting": since, "reported_at": reporting_url(conversation, actor)}
 
 
 def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Each row with what the customer wrote last in its conversation."""
+    """Annotate each row with the last message of the customer in its conversation."""
     customer_messages = Message.objects.filter(conversation=OuterRef("conversation"), sender=Message.Sender.CUSTOMER)
     annotated_rows: QuerySet[Any] = rows.annotate(
         last_words=Subquery(customer_messages.order_by("-position").values("text")[:1])
@@ -40,7 +40,7 @@ def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 class DeskAdmin(WorklistAdmin):
-    """What the lists of the desk say of each row besides its own words."""
+    """Columns that the lists of the desk show besides the fields of their rows."""
 
     with_more = staticmethod(with_last_words)
     list_select_related = ("agent", "conversation", "conversation__agent")
@@ -51,41 +51,41 @@ class DeskAdmin(WorklistAdmin):
 
 
 def next_draft_url(draft: Draft) -> str:
-    """The draft that waits longest, or the list if none does."""
+    """Return the address of the draft that waits longest, or of the list if none waits."""
     return _page_url("desk_draft", _next_waiting(draft, waiting_drafts))
 
 
 def next_escalation_url(escalation: Escalation) -> str:
-    """The same of questions."""
+    """Return the address of the escalation that waits longest, or of the list if none waits."""
     return _page_url("desk_escalation", _next_waiting(escalation, waiting_escalations))
 
 
 def next_report_url(report: Report) -> str:
-    """The same of reports."""
+    """Return the address of the report that waits longest, or of the list if none waits."""
     return _page_url("desk_report", _next_waiting(report, waiting_reports))
 
 
 def draft_done_message(message: str) -> Callable[[Draft], SafeString]:
-    """What was done with a draft, the way back to it, and whether it was the last."""
+    """Return the message after a decision on a draft, with a link back to it and whether another one waits."""
     return lambda draft: _done_message(message, _page_url("desk_draft", draft), _next_waiting(draft, waiting_drafts))
 
 
 def escalation_done_message(message: str) -> Callable[[Escalation], SafeString]:
-    """The same of questions."""
+    """Return the message after a decision on an escalation, with a link back to it and whether another one waits."""
     return lambda escalation: _done_message(
         message, _page_url("desk_escalation", escalation), _next_waiting(escalation, waiting_escalations)
     )
 
 
 def report_done_message(message: str) -> Callable[[Report], SafeString]:
-    """The same of reports."""
+    """Return the message after a decision on a report, with a link back to it and whether another one waits."""
     return lambda report: _done_message(
         message, _page_url("desk_report", report), _next_waiting(report, waiting_reports)
     )
 
 
 def _next_waiting(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
-    """What else waits, the longest first."""
+    """Return the row that waits longest, besides this one."""
     actor = current_actor()
     return waiting(actor).exclude(pk=row.pk).first() if actor else None
 

@@ -1,4 +1,4 @@
-"""Drafts: replies that wait for a person, with what the customer wrote and what they stand on."""
+"""Drafts: replies that wait for a person, with the customer's message and their grounding."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ from apps.runtime.turns.operator_replies import decline_draft, send_reviewed_dra
 
 
 class SendDraftForm(DecisionForm):
-    """A yes to exactly the words on the page."""
+    """Approval of exactly the words on the page."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class SendEditedDraftForm(SendDraftForm):
-    """What goes out in the place of the agent's words."""
+    """The text that is sent in place of the agent's."""
 
     sent_text = VerbatimTextField(
         label="What the customer reads",
@@ -36,7 +36,7 @@ class SendEditedDraftForm(SendDraftForm):
 
 
 class DiscardDraftForm(OptionalReasonForm):
-    """A no, and why in a word."""
+    """Rejection of a draft, with a code for the reason."""
 
     reason_code = forms.ChoiceField(
         choices=Draft.Reason.choices,
@@ -72,7 +72,7 @@ def _is_open(draft: Draft) -> bool:
 
 
 class DraftAdmin(DeskAdmin):
-    """What waits to be sent first; decided ones stay to be read."""
+    """Drafts: those that wait come first; decided ones stay readable."""
 
     list_display = ("asked", "drafted", "stands_on", "agent", "channel", "age", "state_shown")
     list_display_links = ("asked",)

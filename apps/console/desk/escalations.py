@@ -19,7 +19,7 @@ from apps.runtime.turns.operator_replies import answer_question
 
 
 class AnswerEscalationForm(DecisionForm):
-    """The answer, and whether it goes out as it stands."""
+    """The answer, and whether the customer gets it word for word."""
 
     answer = VerbatimTextField(
         label="Your answer", max_length=ANSWER_CHARACTERS, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
@@ -33,7 +33,7 @@ class AnswerEscalationForm(DecisionForm):
 
 
 class DismissEscalationForm(DecisionForm):
-    """Why it needs no answer."""
+    """The reason why a question needs no answer."""
 
     dismissal_reason = VerbatimTextField(
         required=False,
@@ -53,7 +53,7 @@ def _is_open(escalation: Escalation) -> bool:
 
 
 class EscalationAdmin(DeskAdmin):
-    """What waits for an answer first; settled ones stay to be read."""
+    """Escalations: those that wait come first; settled ones stay readable."""
 
     list_display = ("asked", "asks", "why", "agent", "channel", "age", "state_shown")
     list_display_links = ("asked",)
@@ -85,7 +85,7 @@ class EscalationAdmin(DeskAdmin):
             "Dismiss",
             Act.ESCALATION_DISMISS,
             dismiss_escalation,
-            done=escalation_done_message("Dismissed. Nobody is told."),
+            done=escalation_done_message("Dismissed. Nobody is notified."),
             consequence="It leaves the desk without an answer; neither the agent nor the customer is told.",
             form=DismissEscalationForm,
             when=_is_open,

@@ -1,4 +1,4 @@
-"""Reports: which replies of agents people say are wrong, what stood behind each, and what came of it."""
+"""Reports: replies of agents that people say are wrong, the turn behind each, and the outcome."""
 
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from apps.learning.lessons.models import LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.runtime.models import Turn
 
-# Where what has to change is changed.
+# The pages on which people make the change that an outcome asks for.
 OUTCOME_PAGES: Final = {
     Report.Outcome.SKILL: ("skills_skill_changelist", "Skills"),
     Report.Outcome.MEMORY: ("memory_agentmemory_changelist", "Memory"),
@@ -35,7 +35,7 @@ OUTCOME_PAGES: Final = {
 
 
 class SettleReportForm(DecisionForm):
-    """What has to change, or that nothing was wrong."""
+    """The outcome of a report: what has to change, or that nothing was wrong."""
 
     outcome = forms.ChoiceField(
         choices=Report.Outcome.choices, label="What came of it", widget=forms.RadioSelect(attrs={"class": "pc-chips"})
@@ -50,7 +50,7 @@ class SettleReportForm(DecisionForm):
 
 
 def report_panels(report: Any, request: HttpRequest) -> dict[str, Any]:
-    """The reply with what it answered and what stood behind it, what others reported of it, and the lesson that came of it."""
+    """Return the reply with its question and its turn, other reports of it, and the lesson that came of it."""
     message = report.message
     turn = Turn.objects.filter(pk=message.turn_id).select_related("session").first() if message.turn_id else None
     cases = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id=report.pk)
@@ -76,7 +76,7 @@ def _is_withdrawable(report: Report) -> bool:
 
 
 class ReportAdmin(GovernedAdmin):
-    """What waits to be settled first; settled and withdrawn ones stay to be read."""
+    """Reports: those that wait come first; settled and withdrawn ones stay readable."""
 
     list_display = ("said", "what", "says", "agent", "by", "age", "state_shown")
     list_display_links = ("said",)
@@ -109,7 +109,7 @@ class ReportAdmin(GovernedAdmin):
             "Withdraw",
             Act.REPORT_WITHDRAW,
             withdraw_report,
-            done="Withdrawn. The words stand in the history of changes alone.",
+            done="Withdrawn. Only the history of changes keeps the words.",
             consequence="The words go from every page; that you reported the reply stays. They are kept in the history of changes.",
             when=_is_withdrawable,
             tone="danger",

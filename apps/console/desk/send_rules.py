@@ -1,4 +1,4 @@
-"""Send rules: what becomes of an agent's replies on a channel, or once it has read a skill."""
+"""Send rules: how an agent's replies are sent on a channel, or once it has read a skill."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def _list_url(rule: SendRule) -> str:
 
 
 class SendRuleAdmin(GovernedAdmin):
-    """One row for each place where an agent's own send mode does not hold."""
+    """One row for each exception from an agent's own send mode."""
 
     list_display = ("agent", "where", "after", "send_mode", "updated")
     list_filter = ("agent", "send_mode")
@@ -34,7 +34,7 @@ class SendRuleAdmin(GovernedAdmin):
     )
     add_fields = ("agent", "channel", "skill", "send_mode")
     fields = ("agent", "channel", "skill", "send_mode")
-    saved = "Saved. It holds for every reply that has not been sent yet."
+    saved = "Saved. It applies to every reply that has not been sent yet."
     creates = CreateAction(Act.SEND_RULE_WRITE, _create, add_fields)
     amends = (EditAction(Act.SEND_RULE_WRITE, as_mapping(write_send_rule)),)
     buttons = (
@@ -43,7 +43,7 @@ class SendRuleAdmin(GovernedAdmin):
             "Lift",
             Act.SEND_RULE_LIFT,
             lift_send_rule,
-            done="Lifted. The agent's own send mode holds there again.",
+            done="Lifted. The agent's own send mode applies there again.",
             consequence="The agent's own send mode holds there again, from the next reply on.",
             form=OptionalReasonForm,
             tone="danger",

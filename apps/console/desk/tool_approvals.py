@@ -1,4 +1,4 @@
-"""Calls that wait for a person: what an agent wants called with what, and the conversation it came up in."""
+"""Tool approvals: calls that wait for a person, with their arguments and the conversation they came up in."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ Status = ToolApproval.Status
 
 
 class RefuseCallForm(DecisionForm):
-    """Why it may not be made."""
+    """The reason to refuse a call."""
 
     reason = VerbatimTextField(
         label="Why not",
@@ -30,7 +30,7 @@ class RefuseCallForm(DecisionForm):
 
 
 def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
-    """The arguments as they would be sent, and the end of the conversation."""
+    """Return the arguments as they would be sent, and the end of the conversation."""
     sent = json.dumps(approval.arguments, indent=2, ensure_ascii=False, sort_keys=True)
     return {"sent": sent, **recent_lines(approval.conversation, actor_of(request))}
 
@@ -44,7 +44,7 @@ def _may_be_refused(approval: ToolApproval) -> bool:
 
 
 class ToolApprovalAdmin(GovernedAdmin):
-    """What waits for a yes first; the rest stays to be read."""
+    """Tool approvals: calls that wait come first; the others stay readable."""
 
     list_display = ("tool_name", "agent", "updated", "state_shown")
     list_filter = ("agent",)
@@ -64,7 +64,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             "Approve this call",
             Act.TOOL_APPROVAL_APPROVE,
             permit_call,
-            done="Approved. The agent is told, and may make this call once.",
+            done="Approved. The agent is notified and may make this call once.",
             consequence="Agent {agent} may make exactly this call, once, and is told to make it now.",
             when=_is_waiting,
             tone="primary",
@@ -75,7 +75,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             "Refuse",
             Act.TOOL_APPROVAL_REFUSE,
             forbid_call,
-            done="Refused. The agent is told, and tells the customer.",
+            done="Refused. The agent is notified and tells the customer.",
             consequence="The call is not made. The agent is told why and tells the customer.",
             form=RefuseCallForm,
             when=_may_be_refused,

@@ -1,4 +1,4 @@
-"""The prompt of an agent at a moment, beside the one of now."""
+"""The prompt of an agent at a moment, compared with its present prompt."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ NOW = "Now"
 
 
 class PromptMomentForm(forms.Form):
-    """Which moment, and for which customer."""
+    """The moment, and the customer."""
 
     at = forms.CharField(
         label="Moment",
@@ -47,7 +47,7 @@ class PromptMomentForm(forms.Form):
 
 
 def prompt_page(request: HttpRequest, agent_id: int, site: AdminSite) -> HttpResponse:
-    """What a session that had opened then was told; a GET, it changes nothing."""
+    """Show the prompt of a session that had opened at that moment; a GET changes nothing."""
     actor = actor_of(request)
     agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
     if agent is None:

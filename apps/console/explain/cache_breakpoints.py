@@ -1,4 +1,4 @@
-"""Cache marks in words: behind which slot or message a call told the cache to keep what it has read, and for how long."""
+"""Cache marks in words: the slots or messages behind which a call set a mark, and how long each lasts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ MARKS_NOT_RECORDED: Final = "Where their cache marks stood was not noted when th
 
 @dataclass(frozen=True, slots=True)
 class MarkedCall:
-    """A call of the model with the marks under which it was sent, from the beginning of the prompt on."""
+    """A model call with its cache marks, in the order of the prompt."""
 
     call: ModelCall
     marks: tuple[str, ...]
@@ -27,19 +27,19 @@ class MarkedCall:
 
 @dataclass(frozen=True, slots=True)
 class SlotMark:
-    """Whether a cache mark stood behind a slot, in a sentence that says in how many of the calls."""
+    """Whether a cache mark was set behind a slot, and a sentence that says in how many of the calls."""
 
     sentence: str
     is_set: bool = False
 
 
 def title_of_slot(slot: Slot) -> str:
-    """What a slot is called above its text."""
+    """Return the title of a slot."""
     return SLOT_TITLES.get(slot, slot.name.capitalize())
 
 
 def marked_calls(calls: Sequence[ModelCall]) -> list[MarkedCall]:
-    """Each call with its marks in words."""
+    """Return each call with its marks in words."""
     return [_marked_call(call, _marks_of(call)) for call in calls]
 
 
@@ -61,7 +61,7 @@ def _slot_phrase(slot: Slot) -> str:
 
 
 def marks_by_slot(calls: Sequence[ModelCall], slots: Sequence[Slot]) -> Mapping[int, SlotMark]:
-    """For each slot of the frozen prompt what the calls say; nothing where no call was made yet."""
+    """Return a sentence about the marks behind each slot of the frozen prompt; it is empty before the first call."""
     noted = [marks for call in calls if (marks := _marks_of(call)) is not None]
     if not noted:
         return {slot.value: SlotMark(MARKS_NOT_RECORDED if calls else "") for slot in slots}

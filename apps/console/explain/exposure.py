@@ -1,4 +1,4 @@
-"""Who was told this: the sessions that carried a row in their prompt, of one version or one very line of it."""
+"""Exposure of a row: the sessions that carried it in their prompt, by version or by exact line."""
 
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ TEXT_FIELDS: Final = (
 
 
 class ExposureForm(forms.Form):
-    """Of all that was ever told of the row, which."""
+    """Restricts the exposure to one version or one line of the row."""
 
     version = forms.IntegerField(
         label="Version",
@@ -54,7 +54,7 @@ class ExposureForm(forms.Form):
 
 
 def exposure_page(request: HttpRequest, record_type: str, record_id: int, site: AdminSite) -> HttpResponse:
-    """The latest sessions; a GET, it changes nothing."""
+    """Show the latest sessions that carried the row; a GET changes nothing."""
     row = _row_or_404(request, record_type, record_id)
     form = ExposureForm(request.GET, label_suffix="")
     context: dict[str, Any] = {
@@ -86,7 +86,7 @@ def _row_or_404(request: HttpRequest, record_type: str, record_id: int) -> Gover
 
 
 def _lines_of(row: Governed) -> list[str]:
-    """What the row says now, to choose from."""
+    """Return the present lines of the row, to choose from."""
     texts = (str(getattr(row, name, "")) for name in TEXT_FIELDS)
     lines = dict.fromkeys(line for text in texts for each in split_lines(text) if (line := strip_line(each)))
     return list(lines)[:LINES_OFFERED]

@@ -1,4 +1,4 @@
-"""What the next session of an agent will carry, read and assembled as that session will read and assemble it."""
+"""Preview of an agent's next session, read and assembled as that session will be."""
 
 from collections.abc import Iterable
 
@@ -17,12 +17,12 @@ from apps.tenants.models import Agent
 
 
 def slot_text(agent: Agent, slot: Slot, actor: Actor, would: ProposedOutcome | None = None) -> str:
-    """The text of one slot of slots 1-4, as it is or would be after a change; empty where the slot is left out."""
+    """Return the text of one of the slots 1-4, now or after a change; empty if the slot is left out."""
     return "".join(part.text for part in next_session(agent, actor, would) if part.slot is slot)
 
 
 def typed_change(row: Governed, request: HttpRequest, names: Iterable[str]) -> ProposedOutcome | None:
-    """What saving these fields as they were typed would make of the row; None where nobody asks to see it first."""
+    """Return the row with the typed fields as saving would change it; None unless the preview button was pressed."""
     if PREVIEW not in request.POST:
         return None
     asked = request.POST
@@ -30,7 +30,7 @@ def typed_change(row: Governed, request: HttpRequest, names: Iterable[str]) -> P
 
 
 def text_of_rows(agent: Agent, slot: Slot, noun: type[Governed], actor: Actor) -> str:
-    """What of one slot comes from rows of one noun, with the title above and the product's words between."""
+    """Return the part of one slot that comes from rows of one model, with its title and the product's words between them."""
     parts = [part for part in next_session(agent, actor) if part.slot is slot]
     segments = [segment for part in parts for segment in part.segments]
     mine = [at for at, segment in enumerate(segments) if _is_segment_of(segment, noun)]
@@ -38,7 +38,7 @@ def text_of_rows(agent: Agent, slot: Slot, noun: type[Governed], actor: Actor) -
 
 
 def next_session(agent: Agent, actor: Actor, would: ProposedOutcome | None = None) -> tuple[SlotText, ...]:
-    """The slots that all customers of an agent share."""
+    """Return the slots that all customers of an agent share, as the next session will carry them."""
     return render_snapshot(
         read_prompt_input(agent, "", actor=actor, system=actor, now=timezone.now(), would=would)
     ).parts

@@ -1,4 +1,4 @@
-"""Why an agent said something: everything that stood before its model, and how much of it the reply repeats."""
+"""Explanation of a reply: the texts that the model read, and how much of each the reply repeats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from apps.prompt.text_reuse.source_overlap import OverlapPiece, split_by_overlap
 from apps.runtime.explain.reply_sources import ReplySource, SourcePlace, TurnExplanation, explain_turn
 
 REPEATED_SHOWN: Final = 20
-# So many stand open; one looks at the others if one likes.
+# So many sources are open at first; a reader opens the others as needed.
 OPEN_AT_FIRST: Final = 3
 
 PLACE_LABELS: Final = {
@@ -39,7 +39,7 @@ SEND_MODE_LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ModelInputRow:
-    """A text that stood before the model, with the pages of its row and its versions, and the lines it shares with the reply."""
+    """A text that the model read, with the pages of its row and versions, and the lines that it shares with the reply."""
 
     stood: ReplySource
     where: str
@@ -52,12 +52,12 @@ class ModelInputRow:
 
     @property
     def percent(self) -> int:
-        """The share of the reply's telling words that stand in it too."""
+        """The share of the reply's significant words that the text contains too, in percent."""
         return round(100 * self.stood.overlap.share)
 
 
 def reply_explanation_page(request: HttpRequest, turn_id: int, site: AdminSite) -> HttpResponse:
-    """Everything that led to one reply; a GET, it changes nothing."""
+    """Show everything that led to one reply; a GET changes nothing."""
     found = explain_turn(turn_id, actor=actor_of(request))
     if found is None:
         raise Http404("There is no such turn, or nothing is kept of it.")

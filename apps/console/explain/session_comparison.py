@@ -1,4 +1,4 @@
-"""Two sessions side by side, or one beside what a new one would be told now: each difference with the acts that caused it."""
+"""Comparison of two sessions, or of a session with a new one: each difference with the acts that caused it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from apps.runtime.models import Session
 
 
 class CompareWithForm(forms.Form):
-    """Beside which."""
+    """The session to compare with."""
 
     other = forms.IntegerField(
         label="Beside session",
@@ -51,7 +51,7 @@ class CompareWithForm(forms.Form):
         self.sessions = sessions
 
     def clean_other(self) -> Session | None:
-        """The session of that number; none stands for now."""
+        """Return the session of that number; None means a new session."""
         number = self.cleaned_data["other"]
         found = self.sessions.filter(pk=number).first() if number else None
         if number and found is None:
@@ -79,7 +79,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class OwnershipChange:
-    """Words that stayed, and whose they were and are."""
+    """Words that stayed while their owner changed."""
 
     slot: str
     before: str
@@ -87,7 +87,7 @@ class OwnershipChange:
 
 
 def session_comparison_page(request: HttpRequest, session_id: int, site: AdminSite) -> HttpResponse:
-    """A GET, it changes nothing."""
+    """Show the comparison; a GET changes nothing."""
     actor = actor_of(request)
     sessions = comparable_sessions(actor)
     session = sessions.filter(pk=session_id).first()

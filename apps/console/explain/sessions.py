@@ -1,4 +1,4 @@
-"""Sessions: the frozen prompt, slot by slot, exactly as the model was given it."""
+"""Sessions: the frozen prompt, slot by slot, exactly as the model received it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ from apps.runtime.prompt_snapshot.playground_proposal import PROPOSAL_TYPE
 
 CALLS_SHOWN = 100
 UNREADABLE = (
-    "The owners of this text cannot be read: it is not what was frozen. Ask whoever runs"
+    "The owners of this text cannot be read: it is not what was frozen. Ask the administrator of"
     " the installation to look at it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TextOwner:
-    """Whose words stand in a slot, and how many bytes of it."""
+    """An owner of words in a slot, and the number of their bytes."""
 
     record: str
     version: int
@@ -46,7 +46,7 @@ class TextOwner:
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """One slot's text, with its size and hash, and whose words it is made of."""
+    """One slot's text, with its size, hash and owners."""
 
     slot: int
     title: str
@@ -55,19 +55,19 @@ class ShownPart:
     size: int
     owners: tuple[TextOwner, ...]
     flaw: str
-    # The text in runs, those marked that wait for a yes; of the playground alone.
+    # The text in pieces, with those of a pending proposal marked; set in the playground only.
     pieces: tuple[DiffPiece, ...] = ()
-    # Behind which slots the calls of the session set their cache marks; of a session's page alone.
+    # The cache marks that calls of the session set behind this slot; set on a session's page only.
     mark: SlotMark | None = None
 
     @property
     def tokens(self) -> int:
-        """Estimated from its bytes."""
+        """The number of tokens, estimated from the bytes."""
         return tokens_in_bytes(self.size)
 
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
-    """The parts in the order they are sent, and what became of them in the prompt cache."""
+    """Return the parts in the order they are sent, with their cache marks, and the model calls of the session."""
     calls = list(
         ModelCall.objects.filter(tenant_id=session.tenant_id, turn__session=session).order_by("id")[:CALLS_SHOWN]
     )
@@ -84,7 +84,7 @@ def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def shown_parts(session: Session) -> list[ShownPart]:
-    """Slot by slot, the tools first."""
+    """Return the parts slot by slot, the tools first."""
     parts = [place.part for place in session.parts.select_related("part")]
     tools = [session.tools] if session.tools else []
     return [_shown_part(part) for part in (*tools, *parts)]
@@ -109,7 +109,7 @@ def _is_proposed(segment: Segment) -> bool:
 
 
 def _decode_part(slot: Slot, stored: SnapshotPart) -> tuple[SlotText | None, str]:
-    """The part with its owners, or why they cannot be told. Parts frozen before owners were kept have none."""
+    """Return the part with its owners, or why they cannot be read. Parts frozen before owners were recorded have none."""
     if stored.segments is None:
         return None, ""
     try:
@@ -120,7 +120,7 @@ def _decode_part(slot: Slot, stored: SnapshotPart) -> tuple[SlotText | None, str
 
 
 def _owners(part: SlotText) -> Iterator[TextOwner]:
-    """The most of them first; the product's own words are one."""
+    """Yield the owners by size, the largest first; the product's own words count as one owner."""
     sizes: Counter[TextProvenance | None] = Counter()
     for span in part.spans():
         sizes[span.segment.source] += span.end - span.start
@@ -136,7 +136,7 @@ def _owners(part: SlotText) -> Iterator[TextOwner]:
 class SessionAdmin(GovernedAdmin):
     """Read-only: a session is never changed."""
 
-    # Of members' talks nothing stands in lists; they have a page of their own.
+    # Members' talks are left out of the list; they have pages of their own.
     only = Q(conversation__member_user_id=None)
     list_display = ("__str__", "conversation", "agent", "frozen")
     list_filter = ("agent",)

@@ -1,4 +1,4 @@
-"""Names for the labels rows carry: `operator:7` is a person, `agent:support` an agent."""
+"""Names for the actor labels that rows carry: `operator:7` is a person, `agent:support` an agent."""
 
 import re
 from operator import itemgetter
@@ -15,10 +15,10 @@ AGENT_LABEL_PREFIX = "agent#"
 
 
 class ActorNames(dict[str, str]):
-    """The name behind a label; a label nobody is known by reads as itself."""
+    """Names by actor label; a label without a name is shown as it is."""
 
     def agents(self) -> list[tuple[str, str]]:
-        """The tenant's agents, by number and key, in the order of their keys."""
+        """Return the tenant's agents as pairs of number and key, in the order of their keys."""
         numbers = (label.removeprefix(AGENT_LABEL_PREFIX) for label in self if label.startswith(AGENT_LABEL_PREFIX))
         named = ((number, self[f"{AGENT_LABEL_PREFIX}{number}"].removeprefix("agent ")) for number in numbers)
         return sorted(named, key=itemgetter(1))
@@ -33,19 +33,19 @@ class ActorNames(dict[str, str]):
 
 
 def actor_label(user_id: int) -> str:
-    """The label a person's acts carry."""
+    """Return the actor label of a person."""
     return f"operator:{user_id}"
 
 
 def label_of_agent(agent_id: int) -> str:
-    """How pages find an agent that a record names by its number."""
+    """Return the label under which `ActorNames` holds the name of an agent."""
     return f"{AGENT_LABEL_PREFIX}{agent_id}"
 
 
 def people_of_tenant(actor: Actor) -> ActorNames:
-    """Every member of the actor's tenant, and whoever of the platform's staff looked in, by the label their acts carry.
+    """Return names by actor label: the members of the actor's tenant, and the platform staff who visited it.
 
-    With them its agents, for records that name those by number.
+    It contains the agents too, for records that name them by number.
     """
     members = Membership.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(""))
     staff = (
@@ -70,5 +70,5 @@ AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
 
 
 def agents_named(label: str, people: ActorNames) -> str:
-    """What a record calls a row, with the agents in it by name."""
+    """Return the name of a row in a record, with agents by name instead of by number."""
     return AGENT_NUMBER.sub(lambda found: people[label_of_agent(int(found[1]))], label)

@@ -1,4 +1,4 @@
-"""States and sources as pills; a pill's word says what its color says."""
+"""States and sources as badges; the word of a badge says what its colour says."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ TONES = {
 
 
 def badge(value: str) -> SafeString:
-    """A state as a pill; its word says what its colour says."""
+    """Return a state as a badge; its word says what its colour says."""
     tone, words = TONES.get(str(value), "plain"), str(value).replace("_", " ")
     return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
 
@@ -38,7 +38,7 @@ GROUNDING_TONES = {"skill": "good", "tool": "good", "profile": "plain", "none": 
 
 
 def grounded(draft: Any) -> SafeString:
-    """What a draft stands on, as a pill; its word says what its colour says."""
+    """Return the grounding of a draft as a badge; its word says what its colour says."""
     label = draft.get_grounding_display()
     return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDING_TONES[draft.grounding], label)
 
@@ -53,6 +53,6 @@ SOURCE_BADGES = {
 
 
 def source_badge(taint: str) -> SafeString:
-    """Whose words something carries, as a pill; its word says what its colour says."""
+    """Return the source of a row as a badge; its word says what its colour says."""
     tone, words = SOURCE_BADGES[str(taint)]
     return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)

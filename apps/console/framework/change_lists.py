@@ -41,7 +41,7 @@ class FixedChoicesFilter(SimpleListFilter):
 
 
 class RecentValuesFilter(AllValuesFieldListFilter):
-    """One of the values that the newest rows have: to look for others would take reading every row there is."""
+    """A filter by values that the newest rows have; finding all values would take reading every row."""
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
@@ -54,19 +54,19 @@ class RecentValuesFilter(AllValuesFieldListFilter):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedPeriod:
-    """The time that a link narrowed the list to, and the way back to all of it."""
+    """The period that a link filtered the list to, and the address of the list without it."""
 
     said: str
     url: str
 
 
 def order_by_names(order: str, columns: Sequence[Any]) -> str:
-    """An order by the names of its columns, as it is kept: another release may number them differently."""
+    """Return an order by column names instead of numbers, because another release may number the columns differently."""
     return _rename_columns(order, {str(number): str(name) for number, name in enumerate(columns)})
 
 
 def order_by_numbers(order: str, columns: Sequence[Any]) -> str:
-    """An order as Django reads it, by the columns' numbers. A column that is no more orders nothing."""
+    """Return an order by the column numbers that Django expects; a column that no longer exists orders nothing."""
     return _rename_columns(order, {name: str(number) for number, name in enumerate(map(str, columns))})
 
 
@@ -82,7 +82,7 @@ class TabbedList(ChangeList):
     """A change list that knows which tab it is on."""
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
-        """The tab is ours, not a look-up of Django's."""
+        """Drop the tab, which is no look-up of Django's."""
         if any("\x00" in value for values in self.filter_params.values() for value in values):
             # No row holds a NUL, and PostgreSQL refuses to be asked for one.
             raise IncorrectLookupParameters
@@ -91,7 +91,7 @@ class TabbedList(ChangeList):
         return lookups
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The rows of the tab; what the search left is kept for counting the others."""
+        """Return the rows of the tab; keep the rows of all tabs, to count the others."""
         if order := self.params.get(ORDER_VAR):
             self.params[ORDER_VAR] = order_by_numbers(order, self.list_display)
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
@@ -107,24 +107,24 @@ class TabbedList(ChangeList):
         return narrowed
 
     def is_tab(self, name: str) -> bool:
-        """Whether the list has it; without tabs it has the one that is all of it."""
+        """Return whether the list has this tab; a list without tabs has only the one with all rows."""
         tabs: Tabs | None = self.model_admin.tabs
         return name == ALL or tabs is None or name in dict(tabs.choices)
 
     def get_results(self, request: HttpRequest) -> None:
-        """The rows of the page, after they were counted as far as one pages."""
+        """Count the rows as far as people page, then read the rows of the page."""
         most = max(COUNT_LIMIT, (min(self.page_num, MAX_PAGES) + 1) * self.list_per_page)
         self.tallies = count_rows(actor_of(request), {**self.divided(), ALL: self.untabbed}, most)
         self.queryset.tally = self.tallies.get(self.tab, self.tallies[ALL])
         super().get_results(request)
 
     def divided(self) -> dict[str, QuerySet[Any]]:
-        """The rows of each tab."""
+        """Return the rows of each tab."""
         tabs: Tabs | None = self.model_admin.tabs
         return {value: self.untabbed.filter(**{tabs.field: value}) for value, _ in tabs.choices} if tabs else {}
 
     def tabs(self) -> Iterator[Tab]:
-        """Every tab with the number of rows behind it."""
+        """Yield every tab with its number of rows."""
         tabs: Tabs | None = self.model_admin.tabs
         if tabs is None:
             return
@@ -134,7 +134,7 @@ class TabbedList(ChangeList):
 
     @property
     def empty(self) -> str:
-        """What a list without rows says."""
+        """The text of a list without rows."""
         return str(self.model_admin.empty)
 
     @property
@@ -144,7 +144,7 @@ class TabbedList(ChangeList):
 
     @property
     def period(self) -> NarrowedPeriod | None:
-        """What a link from another page narrowed it to, where one did."""
+        """The period that a link from another page filtered the list to; None if there is none."""
         bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(PERIOD_LOOKUPS))}
         period_text = " ".join(
             f"{PERIOD_LOOKUPS[name[name.rindex('__') :]]} {_format_bound(value)}" for name, value in bounds.items()
@@ -152,7 +152,7 @@ class TabbedList(ChangeList):
         return NarrowedPeriod(period_text, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
 
     def filters(self) -> Iterator[FilterLinks]:
-        """The filters as links."""
+        """Yield the filters as links."""
         for spec in self.filter_specs:
             choices = tuple((str(at["display"]), at["query_string"], at["selected"]) for at in spec.choices(self))
             chosen = next((display for display, _, selected in choices if selected), "All")
@@ -160,7 +160,7 @@ class TabbedList(ChangeList):
 
 
 def _format_bound(value: str) -> str:
-    """A bound as people read it: a day, or a moment by the clock that the link went by."""
+    """Return a bound as people read it: a day, or a moment in the time zone of the link."""
     try:
         at = parse_datetime(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Figures of days as plots and tables: what share something had, or how much there was; pure."""
+"""Daily charts as plots and tables: the share of something, or its amounts; pure functions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One day: its bar from below, and what the table beside it says; no heights where there is nothing to say."""
+    """One day: the pieces of its bar from below, and the cells of its table row; no heights on a day without data."""
 
     place: int
     day: date
@@ -35,12 +35,12 @@ class Point:
 
     @property
     def said(self) -> str:
-        """The day in one line, for whoever points at it."""
+        """The day in one line, for its tooltip."""
         return ", ".join(self.cells)
 
     @property
     def bars(self) -> Iterator[Bar]:
-        """The pieces, each upon the one before."""
+        """Yield the pieces of the bar, each on top of the one before."""
         top = 100
         for kind, height in enumerate(self.heights):
             top -= height
@@ -49,7 +49,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """The days of one figure, and what they come to."""
+    """The days of one chart, and their total."""
 
     points: tuple[Point, ...]
     total: str
@@ -57,7 +57,7 @@ class Plot:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no day has anything to say."""
+        """Whether no day has data."""
         return not any(point.heights for point in self.points)
 
     @property
@@ -66,17 +66,17 @@ class Plot:
 
 
 def days_until(last: date, count: int) -> list[date]:
-    """So many days in a row, the last one last."""
+    """Return `count` consecutive days; `last` is the last one."""
     return [last - timedelta(days=ago) for ago in reversed(range(count))]
 
 
 def percent(part: int, whole: int) -> int | None:
-    """A share in full percent; None of nothing. What is counted on another day than its whole may exceed it: that is all of it."""
+    """Return a share in percent, or None if the whole is 0. A part counted on another day than its whole may exceed it: 100."""
     return min(100, round(100 * part / whole)) if whole else None
 
 
 def share_plot(days: Sequence[date], parts: CountsByDay, wholes: CountsByDay) -> Plot:
-    """What share one number had in another, day by day and over all of them."""
+    """Plot the share of one number in another, day by day and in total."""
     points = tuple(_share_point(place, day, parts.get(day, 0), wholes.get(day, 0)) for place, day in enumerate(days))
     part, whole = (sum(counts.get(day, 0) for day in days) for counts in (parts, wholes))
     share = percent(part, whole)
@@ -86,7 +86,7 @@ def share_plot(days: Sequence[date], parts: CountsByDay, wholes: CountsByDay) ->
 def stacked_plot(
     days: Sequence[date], series: Sequence[CountsByDay], say: NumberFormat = "{:,}".format, line: int | None = None
 ) -> Plot:
-    """How much there was of each, upon each other; `line` is drawn across, where there is one to be seen against."""
+    """Plot amounts on top of each other; `line` is drawn across for comparison, such as a budget."""
     rows = [[counts.get(day, 0) for counts in series] for day in days]
     most = max(1, line or 0, *(sum(row) for row in rows))
     points = tuple(
@@ -98,14 +98,14 @@ def stacked_plot(
 
 
 def mean_plot(days: Sequence[date], values: Mapping[date, Sequence[int]]) -> Plot:
-    """The mean of some percentages of each day, and of all of them."""
+    """Plot the mean of some percentages, day by day and in total."""
     points = tuple(_mean_point(place, day, values.get(day, ())) for place, day in enumerate(days))
     known = [value for day in days for value in values.get(day, ())]
     return Plot(points, f"{round(sum(known) / len(known))} %" if known else "nothing yet")
 
 
 def changed_words_percent(before: str, after: str) -> int:
-    """How much of a text another one replaced: words that went or came, in percent of those in both; order aside."""
+    """Return how much of a text another one replaced: words dropped or added, in percent of the words of both, in any order."""
     old, new = (Counter(text.casefold().split()) for text in (before, after))
     every = old.total() + new.total()
     return round(100 * ((old - new) + (new - old)).total() / every) if every else 0

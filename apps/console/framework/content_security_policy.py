@@ -1,11 +1,11 @@
-"""What a browser may load and run for the console's pages: what the server names, and nothing else.
+"""Content security policy of the console's pages: a browser loads and runs only what the server names.
 
-docs/console.md says of each line what was tried, and why nothing tighter runs.
+docs/console.md explains each line: what was tried, and why nothing tighter works.
 """
 
 import secrets
 
-# Style sheets, fonts and pictures are files of ours, scripts those that this one answer names; none makes markup or code of words.
+# Styles, fonts and pictures are files of ours, and scripts carry the nonce of the response; no text becomes markup or code.
 _POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self';"
     " base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -13,10 +13,10 @@ _POLICY = (
 
 
 def new_nonce() -> str:
-    """A word that nobody could have known before this answer."""
+    """Return a word for one response that nobody can guess."""
     return secrets.token_urlsafe(16)
 
 
 def content_policy(nonce: str) -> str:
-    """The header of one answer, whose scripts carry this word."""
+    """Return the header for one response, whose scripts carry this nonce."""
     return _POLICY.format(nonce=nonce)

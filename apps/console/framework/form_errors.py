@@ -49,12 +49,12 @@ NOT_OFFERED = "This page does not offer that to you."
 
 
 def status_of(refusal: GovernanceError) -> int:
-    """The HTTP status of a page that shows this refusal; what is not listed conflicts with the present state."""
+    """Return the HTTP status of a page that shows this refusal; 409 unless the code is listed."""
     return _STATUS_BY_CODE.get(refusal.code, 409)
 
 
 def refusal_label(code: str) -> str:
-    """What a kind of refusal is called where several are counted."""
+    """Return the label of a refusal code, for lists that count refusals."""
     return REFUSAL_LABELS.get(code, code.replace("_", " ").capitalize())
 
 
@@ -69,7 +69,7 @@ def add_refusal_to_form(form: forms.BaseForm, refusal: GovernanceError) -> None:
 
 
 def record_refused_request(request: HttpRequest, exception: Exception) -> None:
-    """Keep what a page refused before any act was asked. A read that finds nothing is no attempt."""
+    """Record a request that a page refused before any action was called. A read that finds nothing is not an attempt."""
     actor, match = getattr(request, "actor", None), request.resolver_match
     if isinstance(exception, GovernanceError):
         refusal = exception
@@ -89,8 +89,8 @@ def record_refused_request(request: HttpRequest, exception: Exception) -> None:
 def rerender_row_page(
     request: HttpRequest, model: type[Governed], row_id: int, status: int, site: AdminSite
 ) -> HttpResponse:
-    """What was posted is read by the page's panels, from the request."""
-    # As a POST Django would take it for the edit form's.
+    """Show the row's page again after a refused POST; its panels read the posted values from the request."""
+    # Django would take a POST for the edit form.
     request.method = "GET"
     page = site.get_model_admin(model)
     with acting_as(actor_of(request)):

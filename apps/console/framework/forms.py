@@ -1,4 +1,4 @@
-"""Forms of the console: they clean what was typed; the act decides."""
+"""Forms of the console: they clean the input; the action decides."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 
 READ_AT = "read_at"
-# The button that shows what saving would come to, and saves nothing.
+# The button that shows the effect of saving, and saves nothing.
 PREVIEW = "_preview"
 PREVIEW_NOTICE = "The preview below reads what you typed. Save to keep it."
 
@@ -56,7 +56,7 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
         field.help_text = format_html("{} " + counted, field.help_text, f"id_{name}", limit, length, limit)
 
     def clean(self) -> dict[str, Any]:
-        """Show the refusal of the act that was just tried, if it was refused."""
+        """Show the refusal of the action, if it was refused."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.refusal:
             add_refusal_to_form(self, self.refusal)
@@ -66,17 +66,17 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
 
     @property
     def governed_values(self) -> dict[str, Any]:
-        """What goes to the act."""
+        """The values that go to the action."""
         return {name: value for name, value in self.cleaned_data.items() if name != READ_AT}
 
 
 class DecisionForm(forms.Form):
-    """A yes or a no to the version that stood on the page."""
+    """A decision on the version that the page showed."""
 
     read_at = forms.IntegerField(widget=forms.HiddenInput)
 
     def again(self, initial: Mapping[str, Any]) -> None:
-        """Fit a refused form to what the page shows by now."""
+        """Adapt a refused form to what the page shows now."""
 
 
 class ReasonedDecisionForm(DecisionForm):
@@ -91,7 +91,7 @@ class ReasonedDecisionForm(DecisionForm):
 
 
 class OptionalReasonForm(ReasonedDecisionForm):
-    """A decision that may go without a reason."""
+    """A decision whose reason is optional."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -100,7 +100,7 @@ class OptionalReasonForm(ReasonedDecisionForm):
 
 
 class ConfirmationForm(OptionalReasonForm):
-    """A yes; what the scanner points at, and files nobody read whole, are confirmed with a reason."""
+    """Approval; findings of the scanner, and files that nobody read completely, are confirmed with a reason."""
 
     confirm_findings = forms.BooleanField(
         required=False,
@@ -109,7 +109,7 @@ class ConfirmationForm(OptionalReasonForm):
         widget=UnfoldBooleanWidget,
     )
     field_order = ("confirm_findings", "reason")
-    # Whether words may be sent that the page did not show.
+    # Whether the form may send words that the page did not show.
     takes_words: ClassVar[bool] = True
 
     def __init__(self, **kwargs: Any) -> None:
@@ -118,21 +118,21 @@ class ConfirmationForm(OptionalReasonForm):
             self.point_out(self.initial.get("findings", ()))
 
     def point_out(self, findings: Sequence[str]) -> None:
-        """Ask to confirm what is pointed out on the page; nothing, where it points nothing out."""
+        """Ask to confirm the findings that the page shows; without findings, ask nothing."""
         if findings:
             pointed_out = ", ".join(findings)
             self.fields["confirm_findings"].help_text = f"Pointed out: {pointed_out}. Then say why it may stand."
         elif not (self.is_bound and self.takes_words):
-            # A refused form has the box still where its own words may be what the scanner points at.
+            # A refused form keeps the box, because the scanner may have found something in its own words.
             del self.fields["confirm_findings"]
 
     def again(self, initial: Mapping[str, Any]) -> None:
-        """Shown again, it asks about what the page points out by now."""
+        """Ask about the findings that the page shows now."""
         self.point_out(initial.get("findings", ()))
 
 
 class SkillApprovalForm(ConfirmationForm):
-    """A yes to exactly these bytes of a skill."""
+    """Approval of exactly these bytes of a skill."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
@@ -146,7 +146,7 @@ class ResolutionForm(DecisionForm):
 
 
 class TokenRequestForm(DecisionForm):
-    """What a token is for, and how long it lives."""
+    """The purpose of a token, and its lifetime."""
 
     name = forms.CharField(max_length=80, label="What it is for", widget=UnfoldAdminTextInputWidget)
     valid_days = forms.TypedChoiceField(

@@ -1,4 +1,4 @@
-"""The one base of all pages: it turns a declaration into reads, forms, buttons and refusals in words."""
+"""Base class of all pages: it turns a declaration into lists, forms, buttons and refusals."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -47,7 +47,7 @@ class GovernedAdmin(ModelAdmin):
     panels: ClassVar[PanelReader] = NO_PANELS
     changelist: ClassVar[type[TabbedList]] = TabbedList
     counts: ClassVar[Mapping[str, int]] = {}
-    # Of the rows that the actor sees, those that the noun's pages are about.
+    # The rows, among those the actor sees, that these pages are about.
     only: ClassVar[Q] = Q()
     # A noun with one row per tenant has no list: its address leads to the row.
     has_one_row: ClassVar[bool] = False
@@ -74,7 +74,7 @@ class GovernedAdmin(ModelAdmin):
         return getattr(request, "actor", None) is not None
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Every member reads everything of the tenant; row security says what that is."""
+        """Let every member read all rows of the tenant; row security limits them to it."""
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -84,7 +84,7 @@ class GovernedAdmin(ModelAdmin):
         return self._edit_action(request, obj) is not None
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nothing is deleted that can be archived."""
+        """Return False: rows are archived, not deleted."""
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -173,7 +173,7 @@ class GovernedAdmin(ModelAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """A refused save shows the form again, with the reason and all that was typed."""
+        """Show the form again after a refused save, with the reason and everything that was typed."""
         try:
             shown: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
         except GovernanceError as refusal:
@@ -187,7 +187,7 @@ class GovernedAdmin(ModelAdmin):
     ) -> HttpResponse:
         context |= {"edit_label": self.edit_label, "show_history": False}
         if obj is not None:
-            # A refused form has written what was typed into the row; around it stands what holds.
+            # A refused form has written the typed values into the row; the rest of the page shows the stored row.
             live = (self.get_object(request, str(obj.pk)) or obj) if request.method == "POST" else obj
             context |= {"original": live, "heading": title_of(live), **self.panels.read(live, request)}
             context |= {
@@ -203,7 +203,7 @@ class GovernedAdmin(ModelAdmin):
         return [own, *version_urls(self), *super().get_urls()]
 
     def decide(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """One decision by POST. A GET shows the page and changes nothing."""
+        """Perform one decision by POST; a GET shows the page and changes nothing."""
         button = next((button for button in self.buttons if button.name == name), None)
         row = self.get_object(request, unquote(object_id))
         if button is None or row is None:
@@ -227,7 +227,7 @@ class GovernedAdmin(ModelAdmin):
         return reverse(f"admin:{self._url_stem()}_change", args=[row.pk])
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
-        # Django leads home and says so; to whoever posted, that is a refusal.
+        # Django redirects home with a message; a POST to a missing row is recorded as a refusal too.
         record_refused_request(request, Http404())
         home: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
         return home
@@ -241,7 +241,7 @@ class GovernedAdmin(ModelAdmin):
         return HttpResponseRedirect(self.url_of(obj))
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """The history of a row is its change records, on its page."""
+        """Redirect to the change records on the row's page, which are its history."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404("There is no such row.")
@@ -256,7 +256,7 @@ class GovernedAdmin(ModelAdmin):
     def message_user(
         self, request: HttpRequest, message: Any, level: int = messages.INFO, *args: Any, **kwargs: Any
     ) -> None:
-        """Django's own sentence about a save says less than ours."""
+        """Replace Django's sentence about a save with the page's own."""
         messages.add_message(request, level, self.saved if level == messages.SUCCESS else message)
 
     def _edit_action(self, request: HttpRequest, obj: Any) -> EditAction | None:
@@ -276,7 +276,7 @@ class GovernedAdmin(ModelAdmin):
         return HttpResponseRedirect(button.leads_to(row) if button.leads_to else self.url_of(row), status=303)
 
     def _render_once(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:
-        """A page that is shown once: what it holds is nowhere to be read again."""
+        """Render a page that is shown once: its content cannot be read again."""
         context = {**self.admin_site.each_context(request), "made": made, "row": row, "title": title}
         answer = TemplateResponse(request, template, context)
         answer.headers["Cache-Control"] = "no-store"
@@ -285,9 +285,9 @@ class GovernedAdmin(ModelAdmin):
     def _show_refused_decision(
         self, request: HttpRequest, row: Any, refused: RefusedDecision, status: int
     ) -> HttpResponse:
-        # The row's page is shown again around the refused form; as a POST Django would take it for the edit form's.
+        # The row's page is shown again around the refused form; Django would take a POST for the edit form.
         request.method = "GET"
-        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
+        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _button_forms
         response = self.changeform_view(request, quote(str(row.pk)))
         response.status_code = status
         return response

@@ -1,6 +1,6 @@
-"""Which keys lead where: to the forms of a page that decides, and to the pages one works on.
+"""Keyboard shortcuts: keys that open the forms of a page with decisions, and keys that open the main pages.
 
-A key only goes there. Nothing is decided before Enter or Ctrl+Enter, and without a script everything is done by Tab and Enter.
+A key only opens a form or a page. Nothing is decided before Enter or Ctrl+Enter; without a script, Tab and Enter do everything.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Final
 
 from django.urls import reverse
 
-# By the name of a button, whatever noun it decides on.
+# By the name of a button, whatever it decides on.
 BUTTON_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("approve", "apply", "activate", "send", "answer", "settle"), "a"),
@@ -51,7 +51,7 @@ _DECISION_KEYS: Final = (
     ("Escape", "close the form again"),
     ("u", "what you applied within the last minute, to undo it"),
 )
-# What the sheet says, under its headings.
+# The contents of the help sheet, by heading.
 KEY_HELP: Final = (("On a list", _LIST_KEYS), ("On a page that decides", _DECISION_KEYS))
 _GO_TO_PAGES: Final = (
     ("h", "Home", "index"),
@@ -73,7 +73,7 @@ _GO_TO_PAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PageShortcut:
-    """A page that `g` and then this letter lead to."""
+    """A page that is opened by `g` and then this letter."""
 
     key: str
     title: str
@@ -81,6 +81,6 @@ class PageShortcut:
 
 
 def page_shortcuts() -> Iterator[PageShortcut]:
-    """All of them."""
+    """Yield all page shortcuts."""
     for key, title, view in _GO_TO_PAGES:
         yield PageShortcut(key, title, reverse(f"admin:{view}"))

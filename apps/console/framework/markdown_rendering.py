@@ -20,20 +20,20 @@ Environment = MutableMapping[str, Any]
 
 
 def render_markdown(text: str) -> SafeString:
-    """Headings stand below the page's own; links and images stand as text with their address in sight."""
+    """Render Markdown: headings come below the page's own, and links and images become text that shows their address."""
     html = nh3.clean(_MARKDOWN.render(text), tags=ALLOWED_TAGS, attributes={"span": {"class"}, "ol": {"start"}})
     return mark_safe(html)  # noqa: S308  # cleaned by the allow-list above
 
 
 def plain_words(text: str) -> str:
-    """The words of a text on one line, as they read once its marks are gone."""
+    """Return the words of a text on one line, without Markdown marks."""
     return " ".join(" ".join(_visible_texts(_MARKDOWN.parse(text))).split())
 
 
 def _visible_texts(tokens: Iterable[Token]) -> Iterator[str]:
     for token in tokens:
         if token.type == "inline":
-            # Marks stand within words, lines between them.
+            # Inline marks occur within words; line breaks separate words.
             yield "".join(" " if each.type in BREAKS else each.content for each in token.children or ())
         elif token.type in BLOCKS:
             yield token.content
@@ -42,7 +42,7 @@ def _visible_texts(tokens: Iterable[Token]) -> Iterator[str]:
 def _render_link_close(
     renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
 ) -> str:
-    """The words of a link stay; its address follows, so that a reviewer sees where it leads."""
+    """Show the address of a link behind its text, so that a reviewer sees where it leads."""
     opened = next(token for token in reversed(tokens[:at]) if token.type == "link_open")
     return f' <span class="pc-address">({escape(str(opened.attrGet("href") or ""))})</span>'
 

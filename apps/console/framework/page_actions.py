@@ -21,30 +21,30 @@ from apps.governance.models import Governed
 from apps.governance.policy.policy_table import POLICY, Act
 
 Values = Mapping[str, Any]
-# A journal's row has no versions, so what was read stands.
+# A journal row has no versions, so the version that was read is always current.
 UNVERSIONED_READ_AT: Final = 1
 
 
 class CreatedRow(Protocol):
-    """What a creation leads to: the row, or an answer that knows the row's number."""
+    """The result of a creation: the row, or a value that knows the row's id."""
 
     @property
     def pk(self) -> Any:
-        """The number of the row's page."""
+        """The id of the row, for the address of its page."""
 
 
 def no_prefill(request: HttpRequest) -> dict[str, Any]:
-    """What stands in a form that begins with nothing."""
+    """Return no values to begin with."""
     return {}
 
 
 def always(row: Any) -> bool:
-    """Whatever state the row is in."""
+    """Return True in every state of the row."""
     return True
 
 
 def no_initial_values(row: Any) -> dict[str, Any]:
-    """No value to begin with."""
+    """Return no initial values."""
     return {}
 
 
@@ -63,7 +63,7 @@ class CreateAction:
 
 
 def prefilled_values(creation: CreateAction | None, given: Mapping[str, Any], request: HttpRequest) -> dict[str, Any]:
-    """What stands in the empty form: what the address gives, and what the creation begins with."""
+    """Return the initial values of an add form: those of the address, and those of the creation."""
     return {**given, **(creation.begins(request) if creation else {})}
 
 
@@ -87,7 +87,7 @@ class EditAction:
 
 
 def as_mapping(action: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of an edit whose action takes the form's values as one mapping."""
+    """Adapt an action that takes the form's values as one mapping."""
 
     def call(row: Any, *, actor: Actor, read_at: int | None, **values: Any) -> Any:
         return action(row, actor=actor, values=values, read_at=read_at)
@@ -100,14 +100,14 @@ class Button:
     """A decision on a row's page: one form, one POST, one act.
 
     `call` is the action, or a function around it. It receives the row, the actor and the form's values, each by its name.
-    `consequence` says what a yes means for customers; `folded` buttons open to their form first.
+    `consequence` says what the decision means for customers; `folded` buttons open to their form first.
     """
 
     name: str
     label: str
     act: Act
     call: Callable[..., Any]
-    # What the reviewer is told, or how to say it of what the call made.
+    # The message after the act, or a function that makes it from the result of the call.
     done: str | Callable[[Any], str]
     consequence: str = ""
     form: type[DecisionForm] = DecisionForm
@@ -119,13 +119,13 @@ class Button:
     answer_template: str = ""
     # Whether the action takes the version that was read, and so refuses a row that changed since.
     takes_read_at: bool = True
-    # Its act is done to rows that came of this one.
+    # The act changes rows that came of this one.
     on_others: bool = False
-    # The page shows it elsewhere than among the decisions.
+    # The page shows the button outside its list of decisions.
     beside: bool = False
 
     def is_open_to(self, actor: Actor, row: Model) -> bool:
-        # Of a journal's row the act itself knows whose it is.
+        # A journal row is not governed; the action itself checks its owner.
         return may(actor, self.act, row=row if isinstance(row, Governed) else None)
 
     def perform(self, row: Any, actor: Actor, values: Values) -> Any:
@@ -134,19 +134,19 @@ class Button:
         return self.call(row, actor=actor, **named)
 
     def said(self, made: Any) -> str:
-        """What to tell whoever decided, of what it came to."""
+        """Return the message for the person who decided."""
         return self.done if isinstance(self.done, str) else self.done(made)
 
     def unbound(self, row: Any) -> DecisionForm:
-        """The form as the page shows it."""
+        """Return the form as the page first shows it."""
         return self.form(initial=self._initial(row), auto_id=f"{self.name}_%s", label_suffix="")
 
     def bound(self, data: Values) -> DecisionForm:
-        """The form as it was sent."""
+        """Return the form as it was sent."""
         return self.form(data=data, auto_id=f"{self.name}_%s", label_suffix="")
 
     def shown_again(self, row: Any, refused: DecisionForm) -> DecisionForm:
-        """The refused form with what was typed, bound anew to what the page now shows."""
+        """Return the refused form with the typed values, bound to what the page shows now."""
         initial = self._initial(row)
         hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
         refused.again(initial)
@@ -176,14 +176,14 @@ class RefusedDecision:
     form: DecisionForm
 
     def is_of(self, row: Model, button: Button) -> bool:
-        """Whether it was this one that was refused."""
+        """Return whether this button was refused on this row."""
         return self.button is button and self.row_id == row.pk
 
 
 def button_forms(
     row: Any, buttons: Iterable[Button], actor: Actor, view: str, refused: RefusedDecision | None
 ) -> Iterator[ButtonForm]:
-    """What the actor may decide about a row by now, and whatever was refused, with all that was typed."""
+    """Yield the decisions that the actor may take now, and the refused one with everything that was typed."""
     for button in buttons:
         again = refused.form if refused and refused.is_of(row, button) else None
         if button.is_open_to(actor, row) and (again or button.when(row)):
@@ -193,7 +193,7 @@ def button_forms(
 
 @dataclass(frozen=True, slots=True)
 class Tabs:
-    """The states a list is divided into; the first tab is what one comes for."""
+    """The states that divide a list; `first` is the default tab."""
 
     field: str
     choices: tuple[tuple[str, str], ...]
@@ -213,7 +213,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class PanelReader:
-    """How a page's values are read for one row."""
+    """The function that reads a page's values for one row."""
 
     read: Callable[[Any, HttpRequest], dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Who acts in a console request, and what is looked up once for the whole page."""
+"""The actor of a console request, and values that are read once per request."""
 
 from django.http import HttpRequest
 
@@ -8,14 +8,14 @@ from apps.governance.errors import MissingActor
 from apps.tenants.models import TenantSettings
 from apps.tenants.models.tenant import StaffAccess
 
-# Where the session keeps which of several tenants was chosen.
+# The key in the browser session for the chosen tenant.
 TENANT_KEY = "tenant_id"
-# And which visit of platform staff is open: the tenant's id and the visit's.
+# The key for the open visit of platform staff: the tenant's id and the visit's.
 VISIT_KEY = "staff_access"
 
 
 class ConsoleRequest(HttpRequest):
-    """A request the middleware has looked at: `actor` says who acts, None that nobody may."""
+    """A request after the middleware: `actor` is the acting member, or None if nobody may act."""
 
     actor: Actor | None
     nonce: str
@@ -28,7 +28,7 @@ class ConsoleRequest(HttpRequest):
 
 
 def actor_of(request: HttpRequest) -> Actor:
-    """The member who acts; a page without one is a programming error."""
+    """Return the acting member; a page without one is a programming error."""
     actor = getattr(request, "actor", None)
     if not isinstance(actor, Actor):
         raise MissingActor("This page needs a signed-in member of a tenant.")
@@ -36,7 +36,7 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def settings_of(request: HttpRequest) -> TenantSettings:
-    """What the tenant decided, with the tenant, read once per request."""
+    """Return the tenant's settings, with the tenant, read once per request."""
     if not hasattr(request, "tenant_settings"):
         rows = TenantSettings.objects.visible_to(actor_of(request)).select_related("tenant")
         request.tenant_settings = rows.get()  # type: ignore[attr-defined]  # set by us, see ConsoleRequest
@@ -45,7 +45,7 @@ def settings_of(request: HttpRequest) -> TenantSettings:
 
 
 def people_of(request: HttpRequest) -> ActorNames:
-    """Names for the labels on this page, read once per request."""
+    """Return names for the labels on this page, read once per request."""
     if not hasattr(request, "people"):
         request.people = people_of_tenant(actor_of(request))  # type: ignore[attr-defined]  # set by us, see ConsoleRequest
     known: ActorNames = request.people  # type: ignore[attr-defined]  # set above

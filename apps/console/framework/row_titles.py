@@ -1,4 +1,4 @@
-"""What rows and moments are called on pages."""
+"""Titles of rows and formats of moments on pages."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -22,7 +22,7 @@ from apps.tenants.models import InvokableAgent, Membership, TenantSettings
 from apps.tenants.models.grants import AgentGrants, MemberLimit
 from apps.tools.models import AgentTool, ToolApproval
 
-# Rows that hang on an agent are known by its key, not by the number their own name has.
+# Rows that belong to an agent are named by its key, not by their own number.
 AGENT_ROW_NOUNS = {
     Persona: "Persona",
     PersonaOverlay: "Overlay",
@@ -30,14 +30,14 @@ AGENT_ROW_NOUNS = {
     StandingRule: "Rule",
     AgentMemory: "Memory",
 }
-# And what is proposed for them, or for all of them, by whose it is.
+# Proposals for these rows, or for all agents, are named by their scope.
 PROPOSAL_SCOPES = {
     Persona._meta.label_lower: "for agent {agent}",
     AgentMemory._meta.label_lower: "of agent {agent}",
     TenantSettings._meta.label_lower: "for every agent",
 }
 
-# Rows whose own name would be made of numbers; on a page they know who is who.
+# Rows whose own name would consist of ids; pages know the names of the people.
 TITLES_BY_PERSON: Mapping[type[Model], Callable[[Any], str]] = {
     Membership: lambda row: str(row.people[actor_label(row.user_id)]),
     MemberLimit: lambda row: f"{row.people[actor_label(row.member.user_id)]}: {row.limited_act}",
@@ -63,7 +63,7 @@ TITLES_BY_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
 
 
 def title_of(row: Any) -> str:
-    """A row by the words people use for it."""
+    """Return the title of a row in the words people use for it."""
     if isinstance(row, Proposal) and row.target_type in PROPOSAL_SCOPES:
         return f"{row.get_kind_display()} {PROPOSAL_SCOPES[row.target_type].format(agent=row.agent)}"
     named = TITLES_BY_AGENT.get(type(row)) or (TITLES_BY_PERSON.get(type(row)) if hasattr(row, "people") else None)
@@ -77,12 +77,12 @@ def title_of(row: Any) -> str:
 
 
 def format_moment(at: datetime | None) -> str:
-    """A time as every page writes it."""
+    """Format a moment as every page writes it."""
     return date_format(timezone.localtime(at), "j M Y H:i") if at else "never"
 
 
 def grant_label(name: str) -> str:
-    """A grant as people read it, such as "persona amend: avoid"."""
+    """Return a grant as people read it, such as "persona amend: avoid"."""
     act, _, field = name.replace("__", ":").partition(":")
     return f"{act}: {field}".replace("_", " ") if field else act.replace("_", " ")
 
@@ -91,6 +91,6 @@ EXCERPT_CHARACTERS = 120
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= EXCERPT_CHARACTERS else f"{line[:EXCERPT_CHARACTERS]}…"

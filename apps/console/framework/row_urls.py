@@ -11,7 +11,7 @@ EXPOSURE_MODELS: Final = {model._meta.label_lower: model for model in EXPOSED_MO
 
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:
-    """The page of whatever a record or a proposal is about; empty where the console has none."""
+    """Return the page of a record's or proposal's subject; empty where the console has none."""
     try:
         return reverse(f"admin:{subject_type.replace('.', '_')}_change", args=[subject_id])
     except NoReverseMatch:
@@ -19,7 +19,7 @@ def url_of_subject(subject_type: str, subject_id: int) -> str:
 
 
 def url_of_versions(subject_type: str, subject_id: int) -> str:
-    """The page of all versions of the same; empty where the console has none."""
+    """Return the page of all versions of a row; empty where the console has none."""
     page = f"admin:{subject_type.replace('.', '_')}_versions"
     try:
         return f"{reverse(page, args=[subject_id])}#changes"
@@ -28,6 +28,6 @@ def url_of_versions(subject_type: str, subject_id: int) -> str:
 
 
 def exposure_url(row: Model) -> str:
-    """Where a page asks who was told its row; empty for what no prompt carries."""
+    """Return the exposure page of a row; empty if no prompt carries such rows."""
     label = row._meta.label_lower
     return reverse("admin:exposure", args=[label, row.pk]) if label in EXPOSURE_MODELS else ""

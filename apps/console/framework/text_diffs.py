@@ -14,7 +14,7 @@ _WORD_PATTERN = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class DiffPiece:
-    """A stretch of a line, and whether the other side lacks it."""
+    """A piece of a line, and whether the other side lacks it."""
 
     text: str
     changed: bool = False
@@ -30,20 +30,20 @@ class DiffRow:
 
     @property
     def says(self) -> str:
-        """The mark in words, for whoever does not see it."""
+        """The mark in words, for people who do not see it."""
         return {"=": "unchanged", "≠": "changed", REMOVED: "removed", "+": "added"}[self.mark]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """What became of one field."""
+    """The change of one field, line by line."""
 
     name: str
     rows: tuple[DiffRow, ...]
 
 
 def field_diffs(before: Mapping[str, object], after: Mapping[str, object]) -> list[FieldDiff]:
-    """The fields that differ, in the order they stand in."""
+    """Return the fields that differ, in their order."""
     names = [*after, *(name for name in before if name not in after)]
     differing = [name for name in names if value_as_text(before.get(name)) != value_as_text(after.get(name))]
     return [
@@ -55,7 +55,7 @@ def field_diffs(before: Mapping[str, object], after: Mapping[str, object]) -> li
 
 
 def value_as_text(value: object) -> str:
-    """A recorded value as text; nothing and an empty text read the same."""
+    """Return a recorded value as text; nothing and an empty text read the same."""
     if isinstance(value, Mapping | list):
         return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
     if isinstance(value, bool):
@@ -64,12 +64,12 @@ def value_as_text(value: object) -> str:
 
 
 def field_label(name: str) -> str:
-    """A column's name for people."""
+    """Return a column's name for people."""
     return name.removesuffix("_id").replace("_", " ")
 
 
 def side_by_side(before: str, after: str) -> Iterator[DiffRow]:
-    """Line by line; lines that were rewritten stand beside each other with their words compared."""
+    """Compare line by line; rewritten lines are paired, with their words compared."""
     old, new = before.splitlines(), after.splitlines()
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         pairs = zip_longest(old[old_from:old_to], new[new_from:new_to])
@@ -88,7 +88,7 @@ def _diff_row(left: str | None, right: str | None) -> DiffRow:
 
 
 def _diff_words(left: Sequence[str], right: Sequence[str]) -> tuple[tuple[DiffPiece, ...], tuple[DiffPiece, ...]]:
-    """Word by word where the lines resemble each other; scattered marks on unlike lines would only confuse."""
+    """Compare word by word if the lines resemble each other; scattered marks on unlike lines would only confuse."""
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     if matcher.ratio() < MIN_SIMILARITY:
         return (DiffPiece("".join(left), changed=True),), (DiffPiece("".join(right), changed=True),)

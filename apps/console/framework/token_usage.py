@@ -1,4 +1,4 @@
-"""What model calls used, added up for a page."""
+"""Token usage and cost of model calls, added up for a page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,24 +25,24 @@ class TokenUsage:
 
     @property
     def cached_percent(self) -> int | None:
-        """Which share of the prompts was read from the cache; None where no prompt was sent."""
+        """The share of the prompts that was read from the cache, in percent; None if no prompt was sent."""
         return round(100 * self.cache_read_tokens / self.prompt_tokens) if self.prompt_tokens else None
 
     @property
     def cost(self) -> str:
-        """US dollars, said to be incomplete where a model has no price."""
+        """US dollars; the text says so if a model without a price makes the sum incomplete."""
         if self.calls and self.unpriced == self.calls:
             return "no price known"
         return dollars(self.cost_micro_usd) + (" and more" if self.unpriced else "")
 
 
 def dollars(micro_usd: int) -> str:
-    """Millionths of a US dollar as people read them."""
+    """Format millionths of a US dollar as people read them."""
     return f"${micro_usd / 1_000_000:,.4f}"
 
 
 def total_usage(calls: Iterable[ModelCall]) -> TokenUsage:
-    """The sum of some calls."""
+    """Return the sum of some calls."""
     known = list(calls)
     return TokenUsage(
         calls=len(known),
@@ -57,5 +57,5 @@ def total_usage(calls: Iterable[ModelCall]) -> TokenUsage:
 
 
 def grouped(number: int | str) -> str:
-    """A number with its thousands apart; words stay what they are."""
+    """Format a number with thousands separators; words stay as they are."""
     return number if isinstance(number, str) else f"{number:,}"

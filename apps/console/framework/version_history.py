@@ -37,7 +37,7 @@ class ShownChange:
 
     @property
     def number(self) -> str:
-        """The version the change left, as addresses name it."""
+        """The version after the change, as addresses name it."""
         return str(self.record.version_after)
 
 
@@ -52,7 +52,7 @@ def all_changes_of(row: Model, people: ActorNames) -> list[ShownChange]:
 
 
 def describe_change(record: ChangeRecord, people: ActorNames) -> ShownChange:
-    """One record with its words compared."""
+    """Return one record with its texts compared."""
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
         return ShownChange(record, people[record.actor_label], "The words of this change were erased.", [])
@@ -61,7 +61,7 @@ def describe_change(record: ChangeRecord, people: ActorNames) -> ShownChange:
 
 
 def ordered_values(values: Mapping[str, object], subject_type: str, people: ActorNames) -> dict[str, object]:
-    """The columns in the order of the noun's fields and in words, without the tenant, which is the reader's own."""
+    """Return the columns in the order of the model's fields with readable values, without the tenant, which is the reader's."""
     known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
     rank = {name: at for at, name in enumerate(known)}
     names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
@@ -69,7 +69,7 @@ def ordered_values(values: Mapping[str, object], subject_type: str, people: Acto
 
 
 def _label_value(name: str, value: object, people: ActorNames) -> object:
-    """People, agents and rights by what they are called."""
+    """Return names in place of ids of people and agents and codenames of rights."""
     if name == "user_id" and isinstance(value, int):
         return people[actor_label(value)]
     if name == "agent_id" and isinstance(value, int):
@@ -89,7 +89,7 @@ def _describe_changes(records: QuerySet[ChangeRecord], people: ActorNames) -> It
 
 
 class NounPages(Protocol):
-    """What of a noun's pages these need."""
+    """The part of an admin class that these pages need."""
 
     model: Any  # Any: Django declares it per subclass
     admin_site: Any  # Any: the same
@@ -102,7 +102,7 @@ class NounPages(Protocol):
 
 
 def version_urls(pages: NounPages) -> list[URLPattern]:
-    """The addresses of a noun's versions; what is not governed has none."""
+    """Return the URL patterns of a model's versions; none if it is not governed."""
     if not issubclass(pages.model, Governed):
         return []
     stem = f"{pages.model._meta.app_label}_{pages.model._meta.model_name}"
@@ -111,19 +111,19 @@ def version_urls(pages: NounPages) -> list[URLPattern]:
 
 
 def history_context(pages: NounPages, row: Model, people: ActorNames) -> dict[str, Any]:
-    """What a row's own page shows of its history: the latest versions, and the way to all of them."""
+    """Return what a row's page shows of its history: the latest versions, and the address of all of them."""
     url = f"{pages.url_of(row).removesuffix('change/')}versions/" if isinstance(row, Governed) else ""
     shown = {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
     return {**shown, "restorable": restore_key(row), "carried_url": exposure_url(row)}
 
 
 def restore_key(row: Model) -> str:
-    """How the page to restore by names the row; empty where its noun is not brought back."""
+    """Return the key by which the restore page names the row; empty if rows of its model cannot be restored."""
     return f"{row._meta.label_lower}:{row.pk}" if type(row) in RESTORABLE else ""
 
 
 def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> HttpResponse:
-    """All versions of a row, and with `from` and `to` what differs between those two."""
+    """Show all versions of a row; with `from` and `to`, also the differences between these two."""
     row = get_row_or_404(pages, request, object_id)
     context = {
         **pages.admin_site.each_context(request),
@@ -147,7 +147,7 @@ def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> Htt
 
 
 def get_row_or_404(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
-    """The row an address names."""
+    """Return the row that an address names, or raise 404."""
     row = pages.get_object(request, unquote(object_id))
     if row is None:
         raise Http404("There is no such row.")

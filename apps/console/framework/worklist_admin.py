@@ -1,4 +1,4 @@
-"""Lists that one works through: what waits is decided on where it stands, and the next one is at hand."""
+"""Worklists: lists in which people decide on waiting rows one after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,13 +16,13 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, ButtonForm, RefusedDecision
 from apps.console.framework.request_context import people_of
 
-# What a form in a list says besides its own: what the list is narrowed to, and which row follows.
+# Extra fields of a form in a list: the list's filters, and the next row.
 LIST_QUERY_FIELD, NEXT_ROW_FIELD = "listed", "following"
 
 
 @dataclass(frozen=True, slots=True)
 class WorklistRow:
-    """A row in the list with the forms to decide on it."""
+    """A row of the list, with the forms to decide on it."""
 
     row: Any
     decisions: Sequence[ButtonForm]
@@ -30,23 +30,23 @@ class WorklistRow:
 
 
 class Worklist(TabbedList):
-    """A list whose first tab is worked through."""
+    """A list whose first tab holds the rows to work through."""
 
     worked: Sequence[WorklistRow] = ()
 
     @property
     def is_worked(self) -> bool:
-        """Whether what is shown waits."""
+        """Whether the list shows the waiting rows."""
         return bool(self.tab == self.model_admin.tabs.first)
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """What waits stands as it came: whoever waited longest is served first."""
+        """Return the rows; those that wait are sorted by age, the oldest first."""
         rows: QuerySet[Any] = self.model_admin.with_more(super().get_queryset(request, exclude_parameters))
         return rows.order_by("pk") if self.is_worked else rows
 
     @property
     def address(self) -> str:
-        """What the list is narrowed to, and the page of it."""
+        """The query string of the list, with its filters and its page."""
         page = {PAGE_VAR: self.page_num} if self.page_num > 1 else {}
         return str(self.get_query_string(page)).removeprefix("?")
 
@@ -54,10 +54,10 @@ class Worklist(TabbedList):
 class WorklistAdmin(GovernedAdmin):
     """Pages of a noun whose waiting rows show their forms in the list.
 
-    Each form is sent to the same address as on the row's page, and goes by plain POST; only where one lands differs.
+    Each form is a plain POST to the same address as on the row's page; only the redirect afterwards differs.
     """
 
-    # How a row tells what there is to decide.
+    # The template that shows what there is to decide about a row.
     row_template: ClassVar[str]
 
     changelist = Worklist
@@ -67,7 +67,7 @@ class WorklistAdmin(GovernedAdmin):
 
     @staticmethod
     def with_more(rows: QuerySet[Any]) -> QuerySet[Any]:
-        """What a row of the list is read with besides its own."""
+        """Return the rows with what the list shows besides their own columns."""
         return rows
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
@@ -81,7 +81,7 @@ class WorklistAdmin(GovernedAdmin):
         rows = list(listed.result_list)
         refused: RefusedDecision | None = getattr(request, "refused_decision", None)
         if refused and refused.row_id not in {row.pk for row in rows}:
-            # Somebody else settled it meanwhile; what was typed stays with it.
+            # Somebody else settled the row meanwhile; it is shown once more with what was typed.
             rows = [*self.with_more(self.get_queryset(request)).filter(pk=refused.row_id), *rows]
         for row, following in zip_longest(rows, rows[1:]):
             row.people = people_of(request)
@@ -106,13 +106,13 @@ class WorklistAdmin(GovernedAdmin):
         if LIST_QUERY_FIELD not in request.POST:
             return super()._show_refused_decision(request, row, refused, status)
         request.method, request.GET = "GET", QueryDict(request.POST[LIST_QUERY_FIELD])
-        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
+        request.refused_decision = refused  # type: ignore[attr-defined]  # read by _button_forms
         response = self.changelist_view(request)
         response.status_code = status
         return response
 
 
 def _fold_row_form(shown: ButtonForm, row: Any) -> ButtonForm:
-    """A form among many: folded where it asks for anything, and its fields named by their row."""
+    """Prepare a form for the list: folded if it asks for anything, and its field ids name the row."""
     shown.form.auto_id = f"{shown.button.name}_{row.pk}_%s"
     return replace(shown, button=replace(shown.button, folded=bool(shown.form.visible_fields())))

@@ -1,4 +1,4 @@
-"""Contradictions: which lines that agents go by cannot both be right, where each is edited, and what people said of it."""
+"""Contradictions: pairs of lines that cannot both be right, the page that edits each line, and what people decided."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class ShownSide:
 
 
 def sides_of(row: Contradiction) -> Iterator[ShownSide]:
-    """Both lines; of a tool that is not allowed the one that names it."""
+    """Yield both lines; for a tool that is not allowed, only the line that names it."""
     yield ShownSide(
         row.first_location, row.first_text, url_of_subject(PAGES_BY_NOUN[Nouns(row.first_type)], row.first_id)
     )
@@ -59,18 +59,18 @@ def sides_of(row: Contradiction) -> Iterator[ShownSide]:
 
 
 def quote_side(side: ShownSide) -> SafeString:
-    """A line in a list, behind the place where it is edited."""
+    """Return a line for a list, behind a link to the page that edits it."""
     return format_html('<span><a href="{}">{}</a>: “{}”</span>', side.url, side.where, excerpt(side.line))
 
 
 def contradictions_about(row: Governed, request: HttpRequest) -> QuerySet[Contradiction]:
-    """What is open about a row, for its own page."""
+    """Return the open contradictions about a row, for its own page."""
     found = Contradiction.objects.visible_to(actor_of(request)).open()
     return found.about(row.noun, row.pk)[:SHOWN_BESIDE]
 
 
 def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
-    """Both sides, and the latest look at this agent."""
+    """Return both lines, and the latest scan of this agent."""
     return {
         "sides": list(sides_of(row)),
         "look": ContradictionScan.objects.filter(agent=row.agent_id).first(),
@@ -78,7 +78,7 @@ def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 class DismissContradictionForm(DecisionForm):
-    """Both lines may stay, and why."""
+    """The reason why both lines may stay."""
 
     dismissal_reason = VerbatimTextField(
         label="Why both may stay", max_length=REASON_CHARACTERS, help_text="Kept in the history."
@@ -100,7 +100,7 @@ def _is_dismissed(row: Contradiction) -> bool:
 
 
 class ContradictionAdmin(GovernedAdmin):
-    """What is open first; what was dismissed or went stays to be read."""
+    """Contradictions: open ones come first; dismissed and resolved ones stay readable."""
 
     list_display = ("in_what", "agent", "one", "other", "since", "state_shown")
     list_display_links = ("in_what",)
@@ -122,7 +122,7 @@ class ContradictionAdmin(GovernedAdmin):
             "Both may stay",
             Act.CONTRADICTION_DISMISS,
             dismiss_contradiction,
-            done="Dismissed for as long as both lines say the same.",
+            done="Dismissed for as long as neither line changes.",
             consequence="Nothing changes for agent {agent}. You are asked again once one of the lines says something else that"
             " contradicts the other.",
             form=DismissContradictionForm,
@@ -145,7 +145,7 @@ class ContradictionAdmin(GovernedAdmin):
             Act.CONTRADICTION_SCAN,
             _scan_again,
             takes_read_at=False,
-            done="Within a minute all that the agent goes by is looked through. Load this page again then.",
+            done="Everything the agent follows is compared within a minute. Load this page again then.",
             consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
         ),
     )

@@ -1,4 +1,4 @@
-"""Edits: what people change in an agent's drafts again and again, with the drafts that show it (R138)."""
+"""Recurring edits: changes that people make in an agent's drafts again and again, with the drafts that show them (R138)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ WEEKS_SHOWN: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class ClusterDraft:
-    """A draft that shows it, with the pages that show the draft and its conversation."""
+    """A draft of the cluster, with the pages of the draft and its conversation."""
 
     happened_at: Any
     draft_id: int
@@ -44,17 +44,17 @@ class ClusterDraft:
 
 
 class EditClusterList(TabbedList):
-    """The list with its counts."""
+    """The list, with the number of drafts of each cluster."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """In the statement that reads the rows."""
+        """Return the rows with their counts, read in one statement."""
         rows: Any = super().get_queryset(request, exclude_parameters)  # Any: a noun's adjectives
         counted: QuerySet[Any] = rows.counted()
         return counted
 
 
 class ProposeRuleForm(DecisionForm):
-    """A yes; the rule is the house's unless somebody writes another one."""
+    """Approval to propose a rule; the product suggests its text, and the person may write another one."""
 
     rule = VerbatimTextField(
         required=False,
@@ -65,7 +65,7 @@ class ProposeRuleForm(DecisionForm):
 
 
 def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
-    """Its drafts, the latest first, how often it came in each week, and one draft with what became of it."""
+    """Return the drafts, the latest first, their number in each week, and the change in one of them."""
     members = list(cluster.latest_members)
     days = EditClusterCase.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
     lesson = members[-1].case.lesson if members else None
@@ -81,7 +81,7 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def plot_by_week(days: Sequence[date], today: date) -> Plot:
-    """How many drafts showed it in each of the last twelve weeks, told by their Mondays, the earliest first."""
+    """Plot the number of drafts in each of the last twelve weeks, labelled by their Mondays, the earliest first."""
     monday = today - timedelta(days=today.weekday())
     counts = Counter(day - timedelta(days=day.weekday()) for day in days)
     shown = [monday - timedelta(weeks=back) for back in reversed(range(WEEKS_SHOWN))]
@@ -97,7 +97,7 @@ def _cluster_draft(member: EditClusterCase) -> ClusterDraft:
 
 
 def _cached_skill(cluster: Any) -> Skill | None:
-    """The skill that its drafts stand on, looked up once for its page."""
+    """Return the skill that all its drafts are based on, looked up once for its page."""
     if not hasattr(cluster, "behind"):
         actor = current_actor()
         cluster.behind = shared_skill(cluster, actor=actor) if actor else None
@@ -118,7 +118,7 @@ def _is_settled(cluster: EditCluster) -> bool:
 
 
 class EditClusterAdmin(GovernedAdmin):
-    """What nobody has looked at first."""
+    """Recurring edits: those that nobody has decided on come first."""
 
     list_display = ("said", "change_shown", "agent", "drafts", "first_seen", "last_seen", "state_shown")
     list_display_links = ("said",)

@@ -1,4 +1,4 @@
-"""Examples: corrections that people keep for every customer of an agent, where its page says that it is shown them."""
+"""Examples: corrections that people keep for all customers of an agent; turns use them if the agent's settings say so."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ Status = Example.Status
 
 
 def example_panels(example: Any, request: HttpRequest) -> dict[str, Any]:
-    """What the correction changed, and what was masked before."""
+    """Return the changes of the correction, and what was masked before it was kept."""
     return {
         "diffs": field_diffs({"reply": example.draft}, {"reply": example.correction}),
         "masked": masked_summary(example),
@@ -31,7 +31,7 @@ def _is_approved(example: Example) -> bool:
 
 
 class ExampleAdmin(GovernedAdmin):
-    """Those that turns may be shown first."""
+    """Examples: those that turns may use come first."""
 
     list_display = ("about", "instead", "agent", "masked_shown", "updated", "state_shown")
     list_display_links = ("about",)
@@ -52,7 +52,7 @@ class ExampleAdmin(GovernedAdmin):
             "Retire",
             Act.EXAMPLE_RETIRE,
             retire_example,
-            done="Retired. No turn that begins from now on is shown it.",
+            done="Retired. Turns that begin from now on do not use it.",
             consequence="No turn that begins from now on is shown it. It cannot be taken up again; its lesson can be kept anew.",
             form=OptionalReasonForm,
             when=_is_approved,

@@ -1,4 +1,4 @@
-"""Extractions: what the learning made of each resolved conversation, nothing included."""
+"""Extractions: the result of learning from each resolved conversation, even if nothing was learned."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from apps.skills.models import Skill
 
 
 def extraction_panels(extraction: Any, request: HttpRequest) -> dict[str, Any]:
-    """The conversation that was looked at, and the draft if there is one still."""
+    """Return the conversation that was read, and the draft if it still exists."""
     skill = Skill.objects.filter(pk=extraction.skill_id).first() if extraction.skill_id else None
     return {
         "lines": transcript(extraction.conversation),

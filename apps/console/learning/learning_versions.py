@@ -1,4 +1,4 @@
-"""Learning versions: what each agent learned from corrections, what changed, who said yes, and why a digest made nothing."""
+"""Learning versions: bullets that an agent learned from corrections, their changes and approval, and the digest runs."""
 
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ RUNS_SHOWN: Final = 10
 
 
 def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
-    """Its bullets, what changed since the one before, its lessons, the agent's other versions and latest digests."""
+    """Return the bullets, the changes since the version before, the lessons, and the agent's other versions and digests."""
     before = LearningVersion.objects.filter(pk=version.previous_version_id).first()
     return {
         "bullets": parse_bullets(version.body),
@@ -58,7 +58,7 @@ def _was_active(version: LearningVersion) -> bool:
 
 
 class LearningVersionAdmin(GovernedAdmin):
-    """What waits for a person first; the others are the agent's history."""
+    """Learning versions: those that wait for a person come first; the others are the agent's history."""
 
     list_display = ("named", "agent", "changed", "bullet_count", "approved", "updated", "state_shown")
     list_display_links = ("named",)
@@ -90,7 +90,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "Reject",
             Act.LEARNING_VERSION_REJECT,
             reject_version,
-            done="Rejected. Nobody reads it.",
+            done="Rejected. No conversation reads it.",
             consequence="Nobody reads it. Its lessons are offered again once another case of them is seen.",
             form=OptionalReasonForm,
             when=_is_pending,
@@ -123,7 +123,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "Withdraw",
             Act.LEARNING_VERSION_WITHDRAW,
             withdraw_version,
-            done="Withdrawn. No turn reads it from now on.",
+            done="Withdrawn. From now on no turn reads it.",
             consequence="For what is wrong or was slipped in. No turn reads it any more, not even of conversations that began"
             " with it: their history goes on without its bullets. It cannot be restored. Versions that took over its bullets are"
             " withdrawn or rejected by themselves.",
@@ -140,7 +140,7 @@ class LearningVersionAdmin(GovernedAdmin):
 
 
 class DigestRunAdmin(GovernedAdmin):
-    """Read-only: what came of each digest, and why nothing did."""
+    """Read-only: the result of each digest, with the reasons if it made no version."""
 
     list_display = ("ended", "agent", "verdict", "why", "lesson_count", "read_by")
     list_display_links = ("ended",)

@@ -1,4 +1,4 @@
-"""Lessons: what agents' work showed to be wrong, how often, and where; a corrected draft is kept as an example from here."""
+"""Lessons: mistakes that agents' work showed, with their cases; a person keeps a corrected draft as an example here."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ _SOURCE_PAGES: Final = {
 
 
 class KeepExampleForm(DecisionForm):
-    """The words of an example; the lesson's, unless somebody writes others."""
+    """The texts of an example; they begin with the lesson's, and the person may change them."""
 
     situation = VerbatimTextField(label="What was asked", max_length=SITUATION_CHARACTERS)
     draft = VerbatimTextField(label="The draft that was wrong", max_length=LESSON_TEXT_CHARACTERS)
@@ -45,7 +45,7 @@ class KeepExampleForm(DecisionForm):
 
 @dataclass(frozen=True, slots=True)
 class LessonCaseRow:
-    """A case with the page that shows it whole."""
+    """A case, and the page that shows all of it."""
 
     case: LessonCase
     url: str
@@ -53,7 +53,7 @@ class LessonCaseRow:
 
 
 def lesson_panels(lesson: Any, request: HttpRequest) -> dict[str, Any]:
-    """Its cases, the latest first."""
+    """Return the cases, the latest first, the state of the lesson, and its example."""
     return {
         "cases": list(_cases(lesson)),
         "shown": CASES_SHOWN,
@@ -74,7 +74,7 @@ def _cases(lesson: Lesson) -> Iterator[LessonCaseRow]:
 
 
 def lesson_state(lesson: Lesson) -> str:
-    """Where it is on its way, in words."""
+    """Return in words how far the lesson is on its way into a version."""
     if lesson.learning_version_id is not None:
         return "folded into a version"
     if lesson.is_promotable:
@@ -83,7 +83,7 @@ def lesson_state(lesson: Lesson) -> str:
 
 
 def masked_summary(example: Example) -> str:
-    """How often what was masked, in words; empty where nothing was."""
+    """Return how often each kind of personal data was masked, in words; empty if nothing was."""
     return ", ".join(f"{kind} {count}" for kind, count in example.masked_counts.items())
 
 
@@ -92,7 +92,7 @@ def _can_be_kept(lesson: Any) -> bool:
 
 
 def _example_of(lesson: Any) -> Example | None:
-    # Asked by the panel and by the button, looked up once.
+    # The panel and the button both ask for it; it is looked up once.
     if not hasattr(lesson, "kept_example"):
         lesson.kept_example = lesson.examples.filter(status=Example.Status.APPROVED).first()
     example: Example | None = lesson.kept_example
@@ -109,7 +109,7 @@ def _kept_message(example: Example) -> str:
 
 
 class LessonAdmin(GovernedAdmin):
-    """Nobody changes one; the best supported first."""
+    """Read-only lessons; those with the most support come first."""
 
     list_display = ("about", "do_instead", "agent", "support_count", "sureness", "source", "standing", "last_seen")
     list_display_links = ("about",)

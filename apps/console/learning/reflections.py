@@ -1,4 +1,4 @@
-"""Reflections: what each agent's day taught, nothing included."""
+"""Reflections: the result of each agent's daily review, even if it learned nothing."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from apps.skills.models import Skill
 
 
 def reflection_panels(reflection: Any, request: HttpRequest) -> dict[str, Any]:
-    """The conversations that were read, the drafts that are there still, and what it would remember."""
+    """Return the conversations that were read, the drafts that still exist, and the proposals for memory."""
     actor = actor_of(request)
     read = Conversation.objects.visible_to(actor).filter(pk__in=reflection.conversation_ids)
     return {

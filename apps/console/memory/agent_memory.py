@@ -37,7 +37,7 @@ LINES_LIST_VIEW: Final = "admin:memory_memoryline_changelist"
 
 
 def former_lines_panel(row: RememberedText) -> dict[str, Any]:
-    """The lines that were replaced or taken out, the latest first, and those that stand there and hold no more."""
+    """Return the latest lines that were replaced or removed, and the lines in the text that have expired."""
     ledger, now = ledger_of(row).select_related("superseded_by"), timezone.now()
     gone = list(ledger.exclude(status=MemoryLine.Status.ACTIVE).order_by("-ended_at", "-id")[: LINES_SHOWN + 1])
     over = list(
@@ -59,7 +59,7 @@ def _line_context(line: MemoryLine) -> dict[str, Any]:
 
 
 def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
-    """The body as it reads."""
+    """Return the body as rendered text, its sources and flags, open proposals and contradictions."""
     actor = actor_of(request)
     return {
         **provenance_panel(block, [block.body], actor),
@@ -121,7 +121,7 @@ class BlockAdmin(GovernedAdmin):
 
 
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
-    """The body as it reads."""
+    """Return the body as rendered text, its sources and flags, open proposals and contradictions."""
     actor = actor_of(request)
     return {
         **provenance_panel(memory, [memory.body], actor),

@@ -37,7 +37,7 @@ ROWS_SHOWN: Final = 10
 
 
 def related_rows(end_user_key: str, actor: Actor) -> dict[str, Any]:
-    """The latest of each that the actor sees; sessions, drafts and escalations of the listed conversations alone."""
+    """Return the latest rows that the actor sees; sessions, drafts and escalations only of the listed conversations."""
     theirs = Conversation.objects.visible_to(actor).of_customers().filter(end_user_key=end_user_key)
     listed = list(theirs.select_related("agent")[:ROWS_SHOWN])
     threads = [conversation.pk for conversation in listed]
@@ -64,7 +64,7 @@ _ACTIVE: Final = ProfileLine.Status.ACTIVE
 
 
 def line_sources_panel(profile: Any, actor: Actor) -> dict[str, Any]:
-    """The lines with who answers for each, and the conversation it came from where the reader sees that one."""
+    """Return the lines with the author of each, and its conversation where the reader may see that one."""
     standing, gone = _current_lines(profile), list(_removed_lines(profile))
     sources = _sources([*standing, *gone], actor)
     return {
@@ -102,7 +102,7 @@ TEXT_FIELDS = ("preferences", "notes")
 
 
 def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
-    """Whose words stand there line by line, and what else there is about the customer."""
+    """Return the source of each line, and everything else about the customer."""
     actor = actor_of(request)
     return {
         **provenance_panel(profile, [getattr(profile, name) for name in TEXT_FIELDS], actor),

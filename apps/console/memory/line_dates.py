@@ -1,4 +1,4 @@
-"""Until when a line of memory holds, and when to look at it again: one form on the pages of memory, blocks and customers."""
+"""Dates of a line of memory: its expiry and its next review, set by one form on the pages of memory, blocks and customers."""
 
 from collections.abc import Callable
 from datetime import date, datetime, time
@@ -31,7 +31,7 @@ def _day_field(label: str, help_text: str) -> forms.DateField:
 
 
 class LineDatesForm(DecisionForm):
-    """A line as it stands, and its dates."""
+    """A line exactly as it is in the text, and its dates."""
 
     line = VerbatimTextField(label="The line", help_text="Exactly as it stands.", widget=UnfoldAdminTextInputWidget)
     last_day = _day_field(
@@ -41,7 +41,7 @@ class LineDatesForm(DecisionForm):
 
 
 class ProfileLineDatesForm(LineDatesForm):
-    """The same of a customer."""
+    """The form for a line of a customer's profile."""
 
     review_day = _day_field(
         "Look at it again on", "From that day on the customer is listed under Customers, To look at."
@@ -49,7 +49,7 @@ class ProfileLineDatesForm(LineDatesForm):
 
 
 def line_dates_button(act: Act, action: Callable[..., DatedRow], form: type[LineDatesForm] = LineDatesForm) -> Button:
-    """The button that gives a line its dates."""
+    """Return the button that sets the dates of a line."""
 
     def set_dates(
         row: Any, *, actor: Actor, line: str, last_day: date | None, review_day: date | None, read_at: int
@@ -72,7 +72,7 @@ def line_dates_button(act: Act, action: Callable[..., DatedRow], form: type[Line
 
 
 class DueFilter(FixedChoicesFilter):
-    """What a person wanted to look at again, and what holds no more."""
+    """Filter by lines that are due for review or have expired."""
 
     title = "dates"
     parameter_name = "due"
@@ -80,16 +80,16 @@ class DueFilter(FixedChoicesFilter):
     offered = (("review", "To look at"), ("expired", "Holds no more"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The standing lines whose date has come."""
+        """Return the current lines whose date has come."""
         is_due = due_line_filters(timezone.now()).get(self.value() or "")
         return queryset if is_due is None else queryset.filter(is_due)
 
 
 class DueNotesFilter(DueFilter):
-    """The customers of whom such a line is noted."""
+    """Filter customers by lines of their profile that are due for review or have expired."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Those with a standing line whose date has come."""
+        """Return the customers with a current line whose date has come."""
         is_due = due_line_filters(timezone.now()).get(self.value() or "")
         if is_due is None:
             return queryset

@@ -1,4 +1,4 @@
-"""Lines of memory: whose words each is, since when, and what came in its place."""
+"""Lines of memory: the author and source of each, its dates, and the line that replaced it."""
 
 from operator import attrgetter
 from typing import Any
@@ -19,7 +19,7 @@ from apps.memory.models import MemoryLine
 
 
 def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
-    """Who answers for it, the text it is of, and the conversation it came from."""
+    """Return the author, the text that contains the line, and the conversation it came from."""
     row = line.memory or line.block
     source = Conversation.objects.visible_to(actor_of(request)).filter(pk=line.source_conversation_id or 0).first()
     return {
@@ -34,7 +34,7 @@ def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
 
 
 class MemoryLineAdmin(GovernedAdmin):
-    """Read-only: the ledger beside memory and blocks."""
+    """Read-only: the ledger of the lines of memory and blocks."""
 
     list_display = ("beginning", "agent", "stands_in", "status", "whose_words", "author_name", "since", "until")
     list_display_links = ("beginning",)

@@ -1,4 +1,4 @@
-"""Distilled tiers of memory: what an agent's prompts say of the last days, weeks and months, and how each run went."""
+"""Distilled tiers of memory: an agent's summaries of the last days, weeks and months, and the runs that wrote them."""
 
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ Status = MemoryTier.Status
 
 
 def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
-    """The text as it reads, its size, its next run and its latest runs."""
+    """Return the rendered text, its size, its next run and its latest runs."""
     of_tier = {"tenant_id": tier.tenant_id, "agent_id": tier.agent_id, "tier": tier.tier}
     return {
         "body_html": render_markdown(tier.body),
@@ -39,7 +39,7 @@ def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def run_panels(run: Any, request: HttpRequest) -> dict[str, Any]:
-    """The tier it was for, where there is one by now."""
+    """Return the tier of the run, if it exists by now."""
     return {"tier": MemoryTier.objects.filter(tenant_id=run.tenant_id, agent=run.agent_id, tier=run.tier).first()}
 
 
@@ -65,7 +65,7 @@ def _list_url(tier: MemoryTier) -> str:
 
 
 class TierAdmin(GovernedAdmin):
-    """Up to three of an agent: written by the house, corrected by people."""
+    """Up to three tiers per agent: written by the product, corrected by people."""
 
     list_display = ("of_agent", "reaches", "beginning", "stands", "author", "updated")
     list_display_links = ("of_agent",)
@@ -102,7 +102,7 @@ class TierAdmin(GovernedAdmin):
             Act.TIER_RUN,
             _run,
             takes_read_at=False,
-            done="Asked for. Within a minute a run below tells what came of it.",
+            done="Started. Within a minute a run below shows the result.",
             consequence="It is distilled within a minute, beside its plan.",
         ),
         Button(
@@ -110,7 +110,7 @@ class TierAdmin(GovernedAdmin):
             "Clear",
             Act.TIER_CLEAR,
             clear_tier,
-            done="Cleared. The next run begins it anew.",
+            done="Cleared. The next run starts it anew.",
             consequence="The next session of agent {agent} carries nothing of this tier, and the next run begins it anew."
             " The words stay in the history of changes.",
             form=OptionalReasonForm,

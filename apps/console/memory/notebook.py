@@ -1,4 +1,4 @@
-"""The notebook: what agents keep in mind for later, by people's words and by their own."""
+"""The notebook: notes that agents keep for later, written by people and by the agents."""
 
 from typing import Any, ClassVar
 
@@ -23,14 +23,14 @@ from apps.tenants.models import Agent
 
 NEW_NOTE_FIELDS = ("kind", "text", "due_at", "end_user_key")
 EDITABLE_FIELDS = ("text", "due_at")
-# One field as browsers have it, in the tenant's time.
+# One date and time field of the browser, in the tenant's time zone.
 MOMENT_WIDGET = forms.DateTimeInput(
     attrs={"type": "datetime-local", "step": "1", "class": " ".join(INPUT_CLASSES)}, format="%Y-%m-%dT%H:%M:%S"
 )
 
 
 def note_panels(note: Any, request: HttpRequest) -> dict[str, Any]:
-    """What is odd about its words, and whether its time has come."""
+    """Return the flags of the text, and whether the note is due."""
     return {
         "flags": find_content_flags({"text": note.text}),
         "is_due": is_due(note.due_at, timezone.now()),
@@ -47,7 +47,7 @@ def _is_open(note: Note) -> bool:
 
 
 class NoteAdmin(GovernedAdmin):
-    """What is open first; what was done or dropped stays to be read."""
+    """Notes: open ones come first; finished and dropped ones stay readable."""
 
     list_display = ("beginning", "kind", "agent", "about", "due", "whose_words", "state_shown")
     list_display_links = ("beginning",)
@@ -64,7 +64,7 @@ class NoteAdmin(GovernedAdmin):
     formfield_overrides: ClassVar = {DateTimeField: {"form_class": forms.DateTimeField, "widget": MOMENT_WIDGET}}
     change_form_template = "console/memory/note.html"
     edit_label = "Change it"
-    saved = "Saved. Sessions already open keep what they were told."
+    saved = "Saved. Sessions already open keep what they started with."
     creates = CreateAction(Act.NOTE_WRITE, _write, add_fields)
     amends = (EditAction(Act.NOTE_AMEND, as_mapping(amend_note), when=_is_open),)
     panels = PanelReader(note_panels)
@@ -74,7 +74,7 @@ class NoteAdmin(GovernedAdmin):
             "It is done",
             Act.NOTE_FINISH,
             finish_note,
-            done="Done. No later session is told of it.",
+            done="Done. Later sessions do not carry it.",
             consequence="Sessions that open from now on are not told of it. It stays to be read here.",
             form=OptionalReasonForm,
             when=_is_open,
@@ -85,7 +85,7 @@ class NoteAdmin(GovernedAdmin):
             "Drop it",
             Act.NOTE_DROP,
             drop_note,
-            done="Dropped. No later session is told of it.",
+            done="Dropped. Later sessions do not carry it.",
             consequence="It no longer matters: sessions that open from now on are not told of it.",
             form=OptionalReasonForm,
             when=_is_open,

@@ -1,4 +1,4 @@
-"""Identity cards: whom an agent represents, always or on one line."""
+"""Identity cards: the business and person that an agent represents, always or on one line."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ WRITTEN_FIELDS = ("line_key", *CARD_FIELDS)
 
 
 def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it; what stands on a line's card goes into the turn instead."""
+    """Return slot 1 as the next session will carry it; the card of a line goes into the turn instead."""
     return {"preview": "" if card.line_key else slot_text(card.agent, Slot.PERSONA, actor_of(request))}
 
 
@@ -30,7 +30,7 @@ def _create(*, actor: Actor, agent: Agent, **values: str) -> IdentityCard:
 
 
 class IdentityCardAdmin(GovernedAdmin):
-    """The card of each agent, and those of lines where somebody else is in charge."""
+    """The card of each agent, and the cards of lines on which it represents somebody else."""
 
     list_display = ("agent", "line", "business_name", "assigned_name", "version", "updated")
     list_filter = ("agent",)
@@ -42,7 +42,7 @@ class IdentityCardAdmin(GovernedAdmin):
     fields = WRITTEN_FIELDS
     counts = dict.fromkeys(("hours", "signature"), PARAGRAPH_CHARACTERS)
     change_form_template = "console/personas/identity_card.html"
-    saved = "Saved. The agent's own card holds from the next session on, a line's card from the next message there."
+    saved = "Saved. The agent's own card applies from the next session on, a line's card from the next message there."
     creates = CreateAction(Act.IDENTITY_CARD_WRITE, _create, add_fields)
     amends = (EditAction(Act.IDENTITY_CARD_WRITE, as_mapping(write_identity_card)),)
     panels = PanelReader(card_panels)

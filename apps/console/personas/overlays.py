@@ -1,4 +1,4 @@
-"""Overlays: what an operator adds to an agent's persona, read after it."""
+"""Overlays: an operator's additions to an agent's persona, read after it."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from apps.tenants.models import Agent
 
 
 def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it, or would with what was typed."""
+    """Return slot 1 as the next session will carry it, or with the typed text if a preview was asked for."""
     would = typed_change(overlay, request, ("text",))
     return {
         "preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request), would),
@@ -44,7 +44,7 @@ class OverlayAdmin(GovernedAdmin):
     fields = ("text",)
     counts = dict.fromkeys(fields, SECTION_CHARACTERS)
     change_form_template = "console/personas/overlay.html"
-    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    saved = "Saved. It applies from the agent's next session on; sessions already open keep what they started with."
     creates = CreateAction(Act.OVERLAY_WRITE, _create, add_fields)
     amends = (EditAction(Act.OVERLAY_WRITE, write_overlay),)
     panels = PanelReader(overlay_panels)

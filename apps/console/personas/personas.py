@@ -1,4 +1,4 @@
-"""Personas: the live sections, what the model sees of them, and what the agent proposes."""
+"""Personas: the live sections, their part of the prompt, and the agent's proposals."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from apps.tenants.models import Agent
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
-    """Slot 1 as the next session will carry it, or would with what was typed, and the open proposals."""
+    """Return slot 1 as the next session will carry it, or with the typed text, and the open proposals."""
     actor, would = actor_of(request), typed_change(persona, request, SECTIONS)
     return {
         "preview": slot_text(persona.agent, Slot.PERSONA, actor, would),
@@ -33,7 +33,7 @@ def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def initial_sections(request: HttpRequest) -> dict[str, Any]:
-    """What a new one begins with: a template in the tenant's name (`template`), or another agent's words (`clone`); Z-18."""
+    """Return the initial texts: a template in the tenant's name (`template`), or another agent's persona (`clone`); Z-18."""
     asked = request.GET
     for template in persona_templates():
         if template.key == asked.get("template"):
@@ -69,7 +69,7 @@ class PersonaAdmin(GovernedAdmin):
     counts = dict.fromkeys(SECTIONS, SECTION_CHARACTERS)
     change_form_template = "console/personas/persona.html"
     list_before_template = "console/personas/personas_list_header.html"
-    saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
+    saved = "Saved. It applies from the agent's next session on; sessions already open keep what they started with."
     creates = CreateAction(Act.PERSONA_CREATE, _create, add_fields, begins=initial_sections)
     amends = (EditAction(Act.PERSONA_AMEND, as_mapping(amend_persona)),)
     panels = PanelReader(persona_panels)
@@ -79,7 +79,7 @@ class PersonaAdmin(GovernedAdmin):
             "Archive",
             Act.PERSONA_ARCHIVE,
             archive_persona,
-            done="Archived. The next session goes without it; overlay, identity card and rules stay.",
+            done="Archived. The next session does not carry it; overlay, identity card and rules stay.",
             consequence="The next session of agent {agent} goes without it; overlay, identity card and rules stay.",
             form=OptionalReasonForm,
             when=_is_active,
@@ -90,7 +90,7 @@ class PersonaAdmin(GovernedAdmin):
             "Activate",
             Act.PERSONA_ACTIVATE,
             activate_persona,
-            done="Active. The next session speaks by this persona again.",
+            done="Active. The next session uses this persona again.",
             consequence="The next session of agent {agent} speaks by this persona again.",
             form=OptionalReasonForm,
             when=_is_archived,

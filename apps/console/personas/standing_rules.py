@@ -1,4 +1,4 @@
-"""Rules: what every agent of the organisation keeps to, and what one agent does besides."""
+"""Rules: instructions for every agent of the organisation, and for single agents."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ RULE_FIELDS = ("text", "position")
 
 
 def rule_panels(rule: StandingRule, request: HttpRequest) -> dict[str, Any]:
-    """The rules as the next session carries them, and how much room they take beside each other."""
+    """Return the rules as the next session carries them, and the characters they take of the common limit."""
     actor = actor_of(request)
     reader = rule.agent or Agent.objects.visible_to(actor).filter(has_learning=True).first()
     beside = StandingRule.objects.visible_to(actor).active().filter(agent=rule.agent)
@@ -62,7 +62,7 @@ class RuleAdmin(GovernedAdmin):
     fields = RULE_FIELDS
     counts = dict.fromkeys(("text",), RULE_CHARACTERS)
     change_form_template = "console/personas/standing_rule.html"
-    saved = "Saved. While it is active, the next session keeps to it; sessions already open stay as they are."
+    saved = "Saved. While it is active, it applies from the next session on; sessions already open stay as they are."
     creates = CreateAction(Act.RULE_ADD, _create, add_fields)
     amends = (EditAction(Act.RULE_AMEND, as_mapping(amend_rule)),)
     panels = PanelReader(rule_panels)
@@ -72,7 +72,7 @@ class RuleAdmin(GovernedAdmin):
             "Retire",
             Act.RULE_RETIRE,
             retire_rule,
-            done="Retired. The next session goes without it.",
+            done="Retired. The next session does not carry it.",
             consequence="The next session of whoever keeps to this rule goes without it.",
             form=OptionalReasonForm,
             when=_is_active,
@@ -83,7 +83,7 @@ class RuleAdmin(GovernedAdmin):
             "Restore",
             Act.RULE_RESTORE,
             restore_rule,
-            done="Restored. The next session keeps to it again.",
+            done="Restored. The next session carries it again.",
             consequence="The next session of whoever kept to this rule keeps to it again.",
             form=OptionalReasonForm,
             when=_is_retired,

@@ -1,4 +1,4 @@
-"""Deciding on many proposals at once: what would happen of each first, then a yes to that, and then what became of them."""
+"""Bulk decisions: a preview of the effect on each proposal, the decision on all of them, and the report of the results."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,18 +30,18 @@ from apps.review.impact_summary import impact_of
 from apps.review.models import BulkDecision, BulkItem
 
 LATEST_SHOWN: Final = 50
-# A proposal, and on the way back the version of it that stood on the page.
+# The number of a proposal, and on the way back the version of it that the page showed.
 _ROW_PATTERN: Final = re.compile(r"(\d{1,18})(?:-(\d{1,9}))?", re.ASCII)
 NONE_CHOSEN: Final = "Nothing is chosen. Tick rows in the list of proposals first."
 TOO_MANY: Final = f"At most {MOST_PROPOSALS} proposals are decided on together. Choose fewer."
 
 
 class BulkApproveForm(forms.Form):
-    """A yes needs no reason."""
+    """Approval, which needs no reason."""
 
 
 class BulkRejectForm(forms.Form):
-    """Why a person says no to all of them."""
+    """Rejection of all proposals, with one reason."""
 
     reason_code = forms.ChoiceField(
         choices=Proposal.Reason.choices,
@@ -64,7 +64,7 @@ FORMS_BY_VERB: Mapping[Verb, type[forms.Form]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class BulkDecisionRow:
-    """One proposal as the inbox says it, and why it is left out, where it is."""
+    """One proposal as the inbox shows it, and the reason if it is left out."""
 
     proposal: Proposal
     consequence: str
@@ -74,14 +74,14 @@ class BulkDecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class BulkItemResult:
-    """What became of one item; no proposal where it is not there any more."""
+    """The result of one item; `proposal` is None if it is not there any more."""
 
     item: BulkItem
     proposal: Proposal | None
 
 
 def bulk_decision_urls(site: AdminSite) -> list[URLPattern]:
-    """The page to decide by, and the one that tells how far it got."""
+    """Return the URL patterns of the decision page and of the report."""
     stem = "governance/proposal/together"
     return [
         path(f"{stem}/", site.admin_view(partial(bulk_decision_page, site)), name="bulk_decision"),
@@ -90,7 +90,7 @@ def bulk_decision_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def bulk_decision_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """A GET says what would happen of each row, and without a word what was decided; a POST keeps it and wakes a worker."""
+    """Preview a decision on the chosen rows, or list past ones if none is named (GET); begin it and wake a worker (POST)."""
     if request.method == "GET" and "verb" not in request.GET:
         return _latest_page(site, request)
     actor, asked = actor_of(request), request.POST if request.method == "POST" else request.GET
@@ -120,7 +120,7 @@ def _parse_verb(text: str) -> Verb:
 
 
 def _parse_chosen_rows(rows: Iterable[str]) -> dict[int, int]:
-    """The version of each chosen proposal as it came back, 0 where none did."""
+    """Return the version of each chosen proposal as the form sent it, 0 where it sent none."""
     found = filter(None, map(_ROW_PATTERN.fullmatch, rows))
     return {int(row[1]): int(row[2] or 0) for row in found}
 
@@ -132,7 +132,7 @@ def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], values: Mapping[s
 
 
 def _preview_context(verb: Verb, chosen: Mapping[int, int], actor: Actor) -> dict[str, Any]:
-    """What would happen of each, or why nothing can be decided on so."""
+    """Return the effect on each proposal, or the reason why these cannot be decided together."""
     if not chosen or len(chosen) > MOST_PROPOSALS:
         return {"refusal": TOO_MANY if chosen else NONE_CHOSEN}
     found = Proposal.objects.visible_to(actor).filter(pk__in=chosen).select_related("agent").order_by("pk")
@@ -171,7 +171,7 @@ def _ineligible_reason(row: Proposal, verb: Verb, target: Any, actor: Actor) -> 
 
 
 def bulk_report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> HttpResponse:
-    """How far it got: what is done, what was refused and why, and what waits."""
+    """Show the progress: the items done, refused with their reasons, and waiting."""
     actor = actor_of(request)
     bulk = BulkDecision.objects.filter(tenant_id=actor.tenant_id, pk=bulk_id).first()
     if bulk is None:
@@ -192,7 +192,7 @@ def bulk_report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> Htt
 
 
 def _latest_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """What people of the tenant decided together, the latest first, with how far each got."""
+    """List the tenant's bulk decisions, the latest first, with the progress of each."""
     of = {state.value: Count("items", filter=Q(items__state=state)) for state in BulkItem.State}
     latest = BulkDecision.objects.filter(tenant_id=actor_of(request).tenant_id).annotate(**of)[:LATEST_SHOWN]
     people = people_of(request)

@@ -1,4 +1,4 @@
-"""Comments: what people say to each other about a proposal, on its page and in a list of their own."""
+"""Comments: notes of people to each other about a proposal, on its page and in a list of their own."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ READ_CHARACTERS = 1_000
 
 
 class CommentForm(DecisionForm):
-    """What somebody has to say; its length is the act's to judge, so that a long one is shown again whole."""
+    """A comment; the action checks its length, so that one that is too long is shown again completely."""
 
     text = VerbatimTextField(
         label="Comment",
@@ -42,7 +42,7 @@ class CommentForm(DecisionForm):
 
 @dataclass(frozen=True, slots=True)
 class ShownComment:
-    """One comment as a page shows it; withdrawn ones have no words."""
+    """One comment as a page shows it; a withdrawn one has no words."""
 
     comment: Comment
     name: str
@@ -51,7 +51,7 @@ class ShownComment:
 
 
 def comments_of(proposal: Any, actor: Actor, people: ActorNames) -> list[ShownComment]:
-    """The comments on a proposal, the first said first; read once for its page."""
+    """Return the comments on a proposal, the oldest first, read once for its page."""
     if not hasattr(proposal, "said"):
         proposal.said = comments_about([proposal.pk], actor, people)
     comments: list[ShownComment] = proposal.said
@@ -59,7 +59,7 @@ def comments_of(proposal: Any, actor: Actor, people: ActorNames) -> list[ShownCo
 
 
 def comments_about(proposal_ids: list[int], actor: Actor, people: ActorNames) -> list[ShownComment]:
-    """The comments on any of these."""
+    """Return the comments on any of these proposals."""
     if not proposal_ids:
         return []
     rows = Comment.objects.visible_to(actor).filter(proposal__in=proposal_ids).order_by("pk")
@@ -67,7 +67,7 @@ def comments_about(proposal_ids: list[int], actor: Actor, people: ActorNames) ->
 
 
 def comments_panel(proposal: Any, request: HttpRequest) -> dict[str, Any]:
-    """What was said."""
+    """Return the comments on the proposal."""
     return {"comments": comments_of(proposal, actor_of(request), proposal.people)}
 
 
@@ -76,7 +76,7 @@ def comments_url(proposal: Proposal) -> str:
 
 
 def comment_panels(comment: Any, request: HttpRequest) -> dict[str, Any]:
-    """Its words, and whether the reader may take them back."""
+    """Return the text, and why the reader may not withdraw it, if so."""
     return {
         "html": render_markdown(comment.text),
         "author": comment.people[comment.author],
@@ -98,7 +98,7 @@ def _link_to_comments(comment: Comment) -> SafeString:
 
 
 class CommentAdmin(GovernedAdmin):
-    """The latest first, whatever they are about."""
+    """Comments on all proposals, the latest first."""
 
     list_display = ("beginning", "about", "agent_shown", "by", "said_at", "state_shown")
     list_display_links = ("beginning",)
@@ -117,7 +117,7 @@ class CommentAdmin(GovernedAdmin):
             "Withdraw",
             Act.COMMENT_WITHDRAW,
             withdraw_comment,
-            done="Withdrawn. The words stand in the history of changes alone.",
+            done="Withdrawn. Only the history of changes keeps the words.",
             consequence="The words go from every page; that you said something stays. They are kept in the history of changes.",
             when=_reader_may_withdraw,
             leads_to=lambda comment: comments_url(comment.proposal),

@@ -40,7 +40,7 @@ INJECTION_SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class ContentFlag:
-    """One sentence for the reviewer, with the field it is about and the words it points at."""
+    """One sentence for the reviewer, with the field it concerns and the words it found."""
 
     sentence: str
     field: str
@@ -48,7 +48,7 @@ class ContentFlag:
 
 
 def find_content_flags(texts: Mapping[str, str]) -> list[ContentFlag]:
-    """All that stands out in some texts, field by field. It advises; the decision is the reviewer's."""
+    """Return all flags of some texts, field by field. They are advice; the reviewer decides."""
     return [
         flag for field, text in texts.items() for flag in dict.fromkeys(_flags_of_field(field.replace("_", " "), text))
     ]
@@ -64,7 +64,7 @@ def _flags_of_field(field: str, text: str) -> Iterator[ContentFlag]:
 
 
 def personal_data_flags(texts: Mapping[str, str], actor: Actor) -> list[ContentFlag]:
-    """Field by field; the reviewer knows whether it is the house's own."""
+    """Return likely personal data, field by field; the reviewer knows whether it is the organisation's own."""
     return [
         ContentFlag(f"It holds what looks like somebody's ({found.kind}).", found.place.replace("_", " "), found.words)
         for found in find_pii(texts, actor=actor)
@@ -72,6 +72,6 @@ def personal_data_flags(texts: Mapping[str, str], actor: Actor) -> list[ContentF
 
 
 def unapproved_lines(body: str, approved: str) -> str:
-    """The lines of a text that nobody has vouched for."""
+    """Return the lines of a text that nobody has approved."""
     passed = frozenset(line.strip() for line in approved.splitlines())
     return "\n".join(line for line in body.splitlines() if line.strip() not in passed)

@@ -1,4 +1,4 @@
-"""Forms of decisions on proposals; the fields of one that changes words follow the words."""
+"""Forms of decisions on proposals; a form that edits texts has one field for each text."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,12 +17,12 @@ SECTION_PREFIX = "take__"
 
 
 def words_as_fields(words: Mapping[str, Any]) -> dict[str, str]:
-    """The words of a proposal as a form begins with them; lines stand one below the other, a line's day before it."""
+    """Return the initial values of an editing form: lines one below the other, each behind its day if it has one."""
     return {_field_prefix(value) + name: as_text(value) for name, value in words.items()}
 
 
 class RejectionForm(OptionalReasonForm):
-    """A no, and why in a word."""
+    """Rejection, with a code for the reason."""
 
     reason_code = forms.ChoiceField(
         choices=Proposal.Reason.choices,
@@ -33,7 +33,7 @@ class RejectionForm(OptionalReasonForm):
 
 
 class SnoozeForm(DecisionForm):
-    """Until when it is put off."""
+    """The number of days for which a proposal is snoozed."""
 
     days = forms.TypedChoiceField(
         label="For",
@@ -45,13 +45,13 @@ class SnoozeForm(DecisionForm):
 
 
 class ProposalApprovalForm(ConfirmationForm):
-    """A yes to exactly the bytes of a proposal."""
+    """Approval of exactly the bytes of a proposal."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
 class WordingForm(forms.Form):
-    """A decision that may change the words: one field for each, named by whoever fills the form."""
+    """A decision that may change the texts: one field for each, named by the code that fills the form."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -61,23 +61,23 @@ class WordingForm(forms.Form):
 
     @property
     def typed(self) -> dict[str, str]:
-        """The words as they were typed."""
+        """The texts as they were typed."""
         return {name: value for name, value in self.cleaned_data.items() if name.startswith(FIELD_PREFIXES)}
 
     def clean(self) -> dict[str, Any]:
-        """The words stand apart from what is said about them."""
+        """Return the values of the form, with the edited texts under `typed` and `content`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         return {**cleaned, "typed": self.typed, "content": dict(_parse_words(self.typed))}
 
 
 class EditedApprovalForm(WordingForm, ProposalApprovalForm):
-    """A yes to what the reviewer makes of the words."""
+    """Approval of the texts as the reviewer edited them."""
 
     target_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
 
 class SectionApprovalForm(ProposalApprovalForm):
-    """A yes to some sections, each with a box to tick; whoever fills the form says which are offered."""
+    """Approval of some sections, each with a box to tick; the code that fills the form names those on offer."""
 
     offered = forms.CharField(widget=forms.HiddenInput)
     takes_words = False
@@ -90,7 +90,7 @@ class SectionApprovalForm(ProposalApprovalForm):
         self.order_fields([*boxes, *(name for name in self.fields if name not in boxes)])
 
     def clean(self) -> dict[str, Any]:
-        """No section at all is no yes."""
+        """Refuse an approval without any section."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         sections = [name for name in self.named if cleaned.get(SECTION_PREFIX + name)]
         if not sections:
@@ -99,7 +99,7 @@ class SectionApprovalForm(ProposalApprovalForm):
 
 
 class RebaseForm(WordingForm, DecisionForm):
-    """The words over what is live now."""
+    """The texts to keep on top of the live version."""
 
 
 def _field_prefix(value: Any) -> str:

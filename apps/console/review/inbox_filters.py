@@ -1,4 +1,4 @@
-"""The inbox of proposals: how it is divided, what it can be narrowed to, and which one a reviewer reads next."""
+"""The inbox of proposals: its queues, its filters, and the next proposal for a reviewer to read."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -42,7 +42,7 @@ class Inbox(TabbedList):
     """The list of proposals: queues overlap, so each is counted by its own condition."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """The proposals of the queue."""
+        """Return the proposals of the queue."""
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         self.queues = queue_conditions(timezone.now())
         self.request = request
@@ -55,35 +55,35 @@ class Inbox(TabbedList):
         return rows
 
     def is_tab(self, name: str) -> bool:
-        """Its tabs are the queues."""
+        """Return whether a queue has this name."""
         return name == ALL or name in LABELS
 
     def divided(self) -> dict[str, QuerySet[Any]]:
-        """The proposals of each queue."""
+        """Return the proposals of each queue."""
         return {name: self.untabbed.filter(within) for name, within in self.queues.items()}
 
     def tabs(self) -> Iterator[Tab]:
-        """Every queue with its length."""
+        """Yield every queue with its length."""
         for name, label in (*LABELS.items(), (ALL, "All")):
             yield Tab(label, self.tallies[name], self.get_query_string({TAB: name}, ["p"]), name == self.tab)
 
     @property
     def empty(self) -> str:
-        """What a queue without proposals is for."""
+        """The text of a queue without proposals."""
         return EMPTY_QUEUE_TEXTS.get(self.tab, super().empty)
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether more was asked for than a place in the menu asks for."""
+        """Whether the list is filtered by more than the menu item that leads to it."""
         of_the_menu = {KIND} if self.params.get(KIND) in {InboxKind.SKILL_NEW.value, OTHER} else set()
         return bool(self.query or self.get_filters_params().keys() - of_the_menu)
 
     def undoable(self) -> list[Proposal]:
-        """What the reader may still take back."""
+        """Return the decisions that the reader may still undo."""
         return undoable_proposals(actor_of(self.request))
 
     def shelf(self) -> SavedFilterPanel:
-        """The filters that the reader saved, and those that others share."""
+        """Return the filters that the reader saved, and those that others share."""
         return saved_filter_panel(self.request, self.list_display)
 
     @property
@@ -93,27 +93,27 @@ class Inbox(TabbedList):
 
 
 def _later_support_count() -> QuerySet[Any]:
-    """How many later conversations an extraction laid to a draft that waits."""
+    """Count the later conversations that an extraction added as support to a pending draft."""
     found = Extraction.objects.filter(verdict=Extraction.Verdict.SUPPORTS, skill=OuterRef("target_id")).order_by()
     return found.values("skill").annotate(count=Count("pk")).values("count")
 
 
-# They stand in the journal of extractions and not in the proposal: nothing changes under the hands of whoever reads it.
+# These come from the extractions, not from the proposal, so the proposal does not change while somebody reads it.
 LATER_SUPPORT: Final = Case(
     When(kind=InboxKind.SKILL_NEW, then=Coalesce(Subquery(_later_support_count()), 0)), default=0
 )
-# What speaks for a proposal, to be sorted by.
+# The evidence for a proposal, to sort by.
 EVIDENCE_COUNT: Final = F("support_count") + LATER_SUPPORT
 
 
 def _comment_counts() -> QuerySet[Any]:
-    """How many comments stand on each proposal."""
+    """Count the comments on each proposal."""
     comments = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
     return comments.values("proposal").annotate(count=Count("pk")).values("count")
 
 
 class KindFilter(FixedChoicesFilter):
-    """New skills come in by the dozen, so everything else can be read without them."""
+    """Filter by kind: new skills are many, so all other proposals can be read without them."""
 
     title = "kind"
     parameter_name = KIND
@@ -121,7 +121,7 @@ class KindFilter(FixedChoicesFilter):
     offered = ((OTHER, "All but new skills"), *InboxKind.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The proposals of the kind."""
+        """Return the proposals of the kind."""
         if self.value() is None:
             return queryset
         return (
@@ -130,15 +130,15 @@ class KindFilter(FixedChoicesFilter):
 
 
 class AgentFilter(RelatedFieldListFilter):
-    """Whose it is. Agents have their names from what the rows are read with."""
+    """Filter by agent; the names come from the names that the page has read already."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
-        """Every agent of the tenant, by its number."""
+        """Return every agent of the tenant as number and key."""
         return people_of(request).agents()
 
 
 class ClaimFilter(FixedChoicesFilter):
-    """Who is looking at it."""
+    """Filter by claim."""
 
     title = "claim"
     parameter_name = CLAIM
@@ -146,7 +146,7 @@ class ClaimFilter(FixedChoicesFilter):
     offered = ((MINE, "Claimed by me"), ("none", "Claimed by nobody"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The proposals with such a claim."""
+        """Return the proposals with such a claim."""
         looked_at = claimed_condition(timezone.now())
         if self.value() == MINE:
             return queryset.filter(claimed_by(actor_of(request), timezone.now()))
@@ -154,7 +154,7 @@ class ClaimFilter(FixedChoicesFilter):
 
 
 class AgeFilter(FixedChoicesFilter):
-    """How long it has been asked for."""
+    """Filter by age."""
 
     title = "age"
     parameter_name = AGE
@@ -162,22 +162,22 @@ class AgeFilter(FixedChoicesFilter):
     offered = ((OVERDUE, f"Older than {OVERDUE_AFTER.days} days"),)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The proposals of that age."""
+        """Return the proposals of that age."""
         return queryset.filter(overdue_condition(timezone.now())) if self.value() == OVERDUE else queryset
 
 
 def waiting_proposals(actor: Actor) -> ProposalQuerySet:
-    """What waits for a person now."""
+    """Return the proposals that wait for a person now."""
     return Proposal.objects.visible_to(actor).waiting(timezone.now())
 
 
 def claimed_by(actor: Actor, now: datetime) -> Q:
-    """What this person is looking at."""
+    """Return the condition for proposals that this person has claimed."""
     return claimed_condition(now) & Q(claimed_by_id=actor.user_id)
 
 
 def next_to_decide(actor: Actor) -> ProposalQuerySet:
-    """What waits: first what this person is looking at, then whatever waited longest."""
+    """Return the waiting proposals: first those this person has claimed, then the oldest."""
     mine = claimed_by(actor, timezone.now())
     return (
         waiting_proposals(actor).annotate(is_mine=Case(When(mine, then=True), default=False)).order_by("-is_mine", "pk")
@@ -185,24 +185,24 @@ def next_to_decide(actor: Actor) -> ProposalQuerySet:
 
 
 def open_proposals_about(row: Governed, actor: Actor) -> ProposalQuerySet:
-    """What nobody has decided on about a row, put off or not."""
+    """Return the open proposals about a row, snoozed or not."""
     return Proposal.objects.visible_to(actor).open().about(row).select_related("agent")
 
 
 def next_waiting_proposal(after: Proposal, actor: Actor) -> Proposal | None:
-    """The one to read next: further down the list, then from its top; not what waits for others than the reader."""
+    """Return the next proposal down the list, then from its top; skip those that only others may decide or have claimed."""
     agreed = Approval.objects.filter(
         proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
     )
     other_claims = claimed_condition(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
     rows = waiting_proposals(actor).exclude(pk=after.pk).exclude(other_claims).filter(~Exists(agreed))
-    # What was removed has no place in the list any more.
+    # A removed proposal has no place in the list.
     beyond = rows.filter(pk__lt=after.pk).first() if after.pk else None
     return beyond or rows.first()
 
 
 def undoable_proposals(actor: Actor) -> list[Proposal]:
-    """What this person applied less than a minute ago and may take back, the latest first."""
+    """Return the proposals that this person applied less than a minute ago and may undo, the latest first."""
     if not may(actor, Act.PROPOSAL_UNDO):
         return []
     since = timezone.now() - UNDO_WITHIN

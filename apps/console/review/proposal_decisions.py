@@ -1,4 +1,4 @@
-"""Buttons of a proposal page: the function each one calls, when the page shows it, and where the reviewer lands afterwards.
+"""Buttons of a proposal page: the function each one calls, when the page shows it, and the page after the decision.
 
 Each button is one decision.
 """
@@ -55,7 +55,7 @@ from apps.tenants.review_settings import review_terms
 
 def approve(proposal: Proposal, *, actor: Actor, **values: Any) -> DecisionResult:
     typed = values.get("typed", {})
-    # Words that came back as they were shown are no edit.
+    # Texts that came back as they were shown are no edit.
     content = values["content"] if typed and typed != words_as_fields(proposal.words) else None
     return decisions.approve(proposal, _approval_request(values, content), actor=actor)
 
@@ -78,7 +78,7 @@ def _approval_request(values: Values, content: Values | None = None) -> Approval
 def _reader() -> Actor:
     actor = current_actor()
     if actor is None:
-        raise MissingActor("A page of decisions is read by a person.")
+        raise MissingActor("Only a signed-in person can decide on a proposal.")
     return actor
 
 
@@ -97,7 +97,7 @@ def edit_initial(proposal: Proposal) -> dict[str, Any]:
 
 def sections_initial(proposal: Proposal) -> dict[str, Any]:
     offered = cached_sheet(proposal, _reader()).offered
-    # Whoever was there first may have taken some already; nobody has to untick what nobody took.
+    # An earlier reviewer may have taken some sections already; a later one does not have to untick the others.
     taken = {SECTION_PREFIX + name: True for name in offered if proposal.is_edited and name in proposal.words}
     return {**approval_initial(proposal), "offered": " ".join(offered), **taken}
 
@@ -209,7 +209,7 @@ def is_quarantined(proposal: Proposal) -> bool:
 
 
 def next_proposal_url(proposal: Proposal) -> str:
-    """The next one that waits for this reader, and the inbox once there is none."""
+    """Return the next proposal that waits for this reader, or the inbox if there is none."""
     following = next_waiting_proposal(proposal, _reader())
     if following is None:
         return reverse("admin:governance_proposal_changelist")
@@ -294,7 +294,7 @@ BUTTONS = (
         "Undo",
         Act.PROPOSAL_UNDO,
         undo,
-        done="Undone. What was live before is live again, and the proposal waits.",
+        done="Undone. The version before is live again, and the proposal waits.",
         consequence="Within a minute of your approval: what was live before is live again.",
         when=is_undoable,
         folded=False,
@@ -316,7 +316,7 @@ BUTTONS = (
         "Ask for another version",
         Act.PROPOSAL_REQUEST_REVISION,
         ask_for_revision,
-        done=linked_sentence("Asked. The agent reads it with its proposal."),
+        done=linked_sentence("Sent. The agent reads it with its proposal."),
         consequence="The agent reads your words with its proposal and may revise it.",
         form=ReasonedDecisionForm,
         when=is_open,
@@ -356,7 +356,7 @@ BUTTONS = (
         "Quarantine",
         Act.PROPOSAL_QUARANTINE,
         quarantine_proposal,
-        done=linked_sentence("Held apart. Nobody decides on it until it is released."),
+        done=linked_sentence("In quarantine. Nobody decides on it until it is released."),
         consequence="Nobody decides on it, and its agent cannot revise it, until somebody releases it.",
         form=ReasonedDecisionForm,
         when=is_open,
@@ -401,7 +401,7 @@ BUTTONS = (
         Act.COMMENT_ADD,
         add_comment,
         takes_read_at=False,
-        done="Said. Everybody who may decide reads it here.",
+        done="Comment added. Everybody who may decide reads it here.",
         consequence="For the people who decide. No agent reads it, and nothing of the proposal changes.",
         form=CommentForm,
         leads_to=comments_url,

@@ -1,4 +1,4 @@
-"""What a yes to a proposal would reach, in the words of a reviewer."""
+"""Impact of a proposal: the customers and sessions that an approval would reach, in words for reviewers."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,7 +14,7 @@ from apps.runtime.explain.impact import impact_of, reach_of_row
 
 
 def impact_panel(sheet: ProposalSheet, actor: Actor, now: datetime) -> dict[str, Any]:
-    """Nothing where nothing can be told. Free text says whom it reaches before anybody knows in which words."""
+    """Return the impact, or nothing if it cannot be computed. For free text it names the reach before the words are known."""
     if sheet.would is None:
         if sheet.target is None or not sheet.needs_edited_content or sheet.proposal.state != Proposal.State.OPEN:
             return {}
@@ -30,7 +30,7 @@ def impact_panel(sheet: ProposalSheet, actor: Actor, now: datetime) -> dict[str,
 
 
 def slots_changed(prompt: PromptSizeDiff) -> Iterator[str]:
-    """Each slot that differs, and by how many bytes."""
+    """Yield each slot that differs, with the number of bytes."""
     for slot in prompt.slots:
         name = SLOT_TITLES[slot.slot]
         if not slot.before:
@@ -42,5 +42,5 @@ def slots_changed(prompt: PromptSizeDiff) -> Iterator[str]:
 
 
 def signed_dollars(micro_usd: int) -> str:
-    """With its sign: more, or less."""
+    """Format an amount with its sign: more, or less."""
     return f"{'-' if micro_usd < 0 else '+'}{dollars(abs(micro_usd))}"

@@ -1,4 +1,4 @@
-"""The page of one proposal: what it comes to, whose words it holds, who agreed, and what became of it."""
+"""The page of one proposal: its effect, its sources, its approvals, and the outcome."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from apps.review.review_sheet import ProposalSheet, read_review_sheet
 
 @dataclass(frozen=True, slots=True)
 class ShownApproval:
-    """One approval of the journal, and whether it is of the words that stand there."""
+    """One approval, and whether it is for the present words."""
 
     approval: Approval
     name: str
@@ -38,7 +38,7 @@ class ShownApproval:
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """Two texts side by side, and what each of them is."""
+    """Two texts side by side, with a label for each."""
 
     title: str
     left: str
@@ -47,7 +47,7 @@ class TextComparison:
 
 
 def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
-    """Everything a reviewer needs to decide, or to see how it was decided."""
+    """Return everything a reviewer needs to decide, or to see how it was decided."""
     actor, now = actor_of(request), timezone.now()
     sheet = cached_sheet(proposal, actor)
     is_open = proposal.state == Proposal.State.OPEN
@@ -93,7 +93,7 @@ def _people_context(proposal: Proposal, people: ActorNames) -> dict[str, Any]:
 
 
 def cached_sheet(proposal: Any, actor: Actor) -> ProposalSheet:
-    """The sheet of a proposal, read once for its page."""
+    """Return the review sheet of a proposal, read once for its page."""
     if not hasattr(proposal, "sheet"):
         proposal.sheet = read_review_sheet(proposal, actor=actor)
     sheet: ProposalSheet = proposal.sheet
@@ -101,12 +101,12 @@ def cached_sheet(proposal: Any, actor: Actor) -> ProposalSheet:
 
 
 def _is_for_all_customers(proposal: Proposal) -> bool:
-    """What is noted of one customer is theirs; everything else reaches others."""
+    """Return whether the change reaches more than one customer; only a profile belongs to one customer."""
     return proposal.kind != Proposal.Kind.PROFILE_CHANGE
 
 
 def _memory_contradictions(proposal: Proposal, sheet: ProposalSheet, actor: Actor) -> tuple[MemoryContradiction, ...]:
-    """What lines that would join memory contradict in what the agent goes by."""
+    """Return the contradictions between lines that would join memory and what the agent follows."""
     target = sheet.target
     if not isinstance(target, AgentMemory | MemoryBlock):
         return ()
@@ -134,7 +134,7 @@ def _comparisons(sheet: ProposalSheet) -> Iterable[TextComparison]:
             base,
             applier.after(base, proposal.words),
         )
-        # Where only other fields moved, both comparisons would say the same.
+        # If only other fields moved, both comparisons would be the same.
         if asked.diffs != field_diffs(_field_texts(before), _field_texts(after)):
             yield asked
     title = "What would change" if open_now else "What was asked for"
@@ -143,7 +143,7 @@ def _comparisons(sheet: ProposalSheet) -> Iterable[TextComparison]:
 
 
 def _reviewer_comparisons(sheet: ProposalSheet, before: Mapping[str, Any]) -> Iterable[TextComparison]:
-    """What reviewers left out of it, and what they made of the rest."""
+    """Yield the sections that reviewers left out, and their edits of the rest."""
     proposal = sheet.proposal
     if sheet.left_out:
         left = {name: proposal.content[name] for name in sheet.left_out}
@@ -154,7 +154,7 @@ def _reviewer_comparisons(sheet: ProposalSheet, before: Mapping[str, Any]) -> It
         made = _compare_fields(
             "What the reviewer made of it", "As it was proposed", "As it was edited", asked, proposal.words
         )
-        # Where sections were taken as they were proposed, nothing was made of them.
+        # Sections that were taken as proposed have no edits.
         if made.diffs or not sheet.left_out:
             yield made
 
@@ -174,7 +174,7 @@ def _live_values(sheet: ProposalSheet) -> Mapping[str, Any]:
 
 
 def _values_before(sheet: ProposalSheet) -> Mapping[str, Any]:
-    """What stood there when it was decided; where nothing did, the fields are empty."""
+    """Return the values before the decision; if there were none, the fields are empty."""
     proposal = sheet.proposal
     known: Mapping[str, Any] = proposal.replaced_values.get("values") or proposal.base_content
     if not known and sheet.applier.appends and sheet.target is not None:

@@ -1,4 +1,4 @@
-"""What a proposal comes to, in the words of a reviewer."""
+"""Sentences about a proposal for reviewers."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from apps.review.appliers.registry import applier_of
 from apps.review.review_sheet import ProposalSheet
 
 EXCERPT_CHARACTERS = 110
-# So much of a text is read for the beginning of its plain words.
+# So much of a text is read to find the beginning of its plain words.
 READ_CHARACTERS = 1_000
 EXPIRES_SOON = timedelta(days=3)
 MINUTE = timedelta(minutes=1)
@@ -43,7 +43,7 @@ RISK_FACTOR_LABELS: Mapping[RiskFactor, str] = MappingProxyType(
 
 
 def excerpt(proposal: Proposal) -> str:
-    """What would be said, on one line: the fields, and how the words begin."""
+    """Return the proposed content on one line: the names of the fields, and the beginning of the words."""
     texts = texts_of(proposal.words).items()
     filled_texts = [(name, text) for name, text in texts if text.strip()]
     if not filled_texts:
@@ -56,19 +56,19 @@ def excerpt(proposal: Proposal) -> str:
 
 
 def texts_of(fields: Mapping[str, Any]) -> dict[str, str]:
-    """The words field by field, without the days that are said of lines."""
+    """Return the texts field by field, without the days that belong to lines."""
     return {name: as_text(value) for name, value in fields.items() if not isinstance(value, Mapping)}
 
 
 def as_text(value: Any) -> str:
-    """A field's words as one text; lines stand one below the other, each behind its day where it has one."""
+    """Return a field as one text: lines one below the other, each behind its day if it has one."""
     if isinstance(value, Mapping):
         return "\n".join(f"{day} {line}" for line, day in value.items())
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def evidence_summary(proposal: Proposal, seconded: int) -> str:
-    """How many conversations speak for it, `seconded` later ones among them, and how often it was asked for where that is more."""
+    """Return the number of conversations that support it, with `seconded` later ones, and of requests if that is more."""
     named = len(proposal.evidence.get(CONVERSATIONS, ())) + seconded
     conversation_count = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
     asked = proposal.support_count
@@ -76,19 +76,19 @@ def evidence_summary(proposal: Proposal, seconded: int) -> str:
 
 
 def comment_summary(count: int) -> str:
-    """How much people said about it; nothing where nobody did."""
+    """Return the number of comments in words; empty if there are none."""
     return f"{count} comment{'' if count == 1 else 's'}" if count else ""
 
 
 def claim_sentence(proposal: Proposal, people: ActorNames, now: datetime) -> str:
-    """Who looks at it, as long as that stands."""
+    """Return the person who has claimed it and since when, while the claim holds."""
     if not proposal.claim_stands(now) or proposal.claimed_at is None:
         return ""
     return f"{people[proposal.claimed_by]} looks at this since {timezone.localtime(proposal.claimed_at):%H:%M}"
 
 
 def waiting_time(proposal: Proposal) -> str:
-    """How long it has waited, or when that ended."""
+    """Return how long it has waited, or when it was decided."""
     if proposal.state != Proposal.State.OPEN:
         return f"on {format_moment(proposal.decided_at)}"
     if timezone.now() - proposal.created_at < MINUTE:
@@ -97,7 +97,7 @@ def waiting_time(proposal: Proposal) -> str:
 
 
 def expiry_sentence(proposal: Proposal, now: datetime) -> str:
-    """How long there is left to decide."""
+    """Return how long there is left to decide."""
     if proposal.expires_at is None:
         return "never"
     if proposal.expires_at <= now:
@@ -108,19 +108,19 @@ def expiry_sentence(proposal: Proposal, now: datetime) -> str:
 
 
 def touched_areas(sheet: ProposalSheet) -> list[str]:
-    """What the change reaches."""
+    """Return the areas that the change touches."""
     return [RISK_FACTOR_LABELS[touch] for touch in RiskFactor if touch in sheet.touches]
 
 
 def required_approvals_sentence(panel: RequiredApprovals) -> str:
-    """Who has to agree."""
+    """Return how many reviewers have to approve, and who may be one."""
     if panel.may_self_approve:
-        return f"It takes {REVIEWER_COUNTS[panel.reviewers]}; whoever proposed or edited the words may be the one."
+        return f"It takes {REVIEWER_COUNTS[panel.reviewers]}; the person who proposed or edited the words may be one."
     return f"It takes {REVIEWER_COUNTS[panel.reviewers]} who neither proposed nor edited the words."
 
 
 def approval_sentences(sheet: ProposalSheet, people: ActorNames, user_id: int | None) -> Iterator[str]:
-    """Who has agreed, and whether the reader may."""
+    """Yield who has approved, what is missing, and whether the reader may approve."""
     for one in sheet.approvals:
         counts = (
             ""
@@ -137,10 +137,10 @@ def approval_sentences(sheet: ProposalSheet, people: ActorNames, user_id: int | 
 
 
 def has_agreed(sheet: ProposalSheet, user_id: int | None) -> bool:
-    """Whether the reader said yes to these words already."""
+    """Return whether the reader has approved these words already."""
     return any(one.user_id == user_id for one in sheet.approvals)
 
 
 def may_agree(sheet: ProposalSheet, user_id: int | None) -> bool:
-    """Whether a yes of the reader to the words as they stand would count."""
+    """Return whether an approval of the present words by the reader would count."""
     return not has_agreed(sheet, user_id) and (sheet.panel.may_self_approve or not sheet.is_author)

@@ -1,4 +1,4 @@
-"""Proposals: one inbox of all that waits for a yes or no, and the page on which one decides."""
+"""Proposals: one inbox of all that wait for a decision, and the page for the decision."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from apps.review.impact_summary import impact_of
 
 
 class ProposalAdmin(GovernedAdmin):
-    """What waits for the reader first; decided ones stay to be read."""
+    """Proposals: those that wait for the reader come first; decided ones stay readable."""
 
     list_display = (
         "chosen",

@@ -31,7 +31,7 @@ SOURCE_SENTENCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RepeatedLine:
-    """A line that repeats somebody, cut where the repeated stretch begins and ends."""
+    """A line that repeats another text, cut where the repeated part begins and ends."""
 
     before: str
     repeated: str
@@ -42,7 +42,7 @@ class RepeatedLine:
 def provenance_panel(
     row: Any, texts: Iterable[str], actor: Actor, conversation_ids: Iterable[int] = ()
 ) -> dict[str, Any]:
-    """Whose words a row carries, its lines that repeat somebody, and the conversations it names."""
+    """Return the source of a row's words, its lines that repeat somebody, and the conversations it names."""
     ids = sorted({*conversation_ids, *_evidence_conversation_ids(row)})[-CONVERSATIONS_COMPARED:]
     known = list(Conversation.objects.visible_to(actor).filter(pk__in=ids).order_by("-id"))
     lines = [line for text in texts for line in split_lines(text)]
@@ -54,7 +54,7 @@ def provenance_panel(
 
 
 def repeated_lines(lines: list[str], conversations: Iterable[Conversation]) -> list[RepeatedLine]:
-    """The lines that repeat what these conversations said."""
+    """Return the lines that repeat texts of these conversations."""
     found = find_derived_lines(lines, _received_texts(conversations))
     return [
         RepeatedLine(
@@ -68,7 +68,7 @@ def repeated_lines(lines: list[str], conversations: Iterable[Conversation]) -> l
 
 
 def current_memory_review(actor: Actor) -> MemoryReview:
-    """What of memory the tenant has reviewed."""
+    """Return the tenant's setting for reviews of memory."""
     return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
 
 
@@ -89,7 +89,7 @@ def _received_texts(conversations: Iterable[Conversation]) -> ReceivedTexts:
 
 @dataclass(frozen=True, slots=True)
 class ImportOrigin:
-    """Where it came from, what did not come along, and what is kept of its front matter, name by name."""
+    """The source of an import, the parts that were left out, and the entries of its front matter that were kept."""
 
     source: str
     left_out: tuple[str, ...]
@@ -97,7 +97,7 @@ class ImportOrigin:
 
 
 def import_origin(evidence: Mapping[str, Any]) -> ImportOrigin | None:
-    """Of what an import laid to its draft; None for whatever was written here."""
+    """Return the origin that an import recorded with its draft; None for drafts that were written here."""
     source = evidence.get("imported_from")
     if not isinstance(source, str):
         return None

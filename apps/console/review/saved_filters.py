@@ -1,4 +1,4 @@
-"""Saved filters: what the inbox is narrowed to, under a name, above the list; saved and deleted by plain forms."""
+"""Saved filters: filters of the inbox under a name, shown above the list, saved and deleted by plain forms."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,17 +26,15 @@ from apps.review.proposal_queues import LABELS
 from apps.review.rules import QUERY_CHARACTERS
 from apps.review.saved_filters import delete_filter, may_be_deleted_by, save_filter
 
-# Where in a list somebody is, and not what it is narrowed to.
+# The position in a list, which is not part of its filters.
 POSITION_PARAMETERS: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})
-NOT_NARROWED: Final = "The inbox is not narrowed to anything. Choose a tab, a filter or words to search first."
-TOO_LONG: Final = (
-    f"What the inbox is narrowed to takes more than {QUERY_CHARACTERS:,} characters. Search for fewer words."
-)
-INVALID_FILTER: Final = "The inbox cannot be narrowed like that. Choose its filters again."
+NOT_NARROWED: Final = "The inbox is not filtered. Choose a tab, a filter or words to search first."
+TOO_LONG: Final = f"The filters of the inbox take more than {QUERY_CHARACTERS:,} characters. Search for fewer words."
+INVALID_FILTER: Final = "The inbox cannot be filtered like that. Choose its filters again."
 
 
 class SaveFilterForm(forms.Form):
-    """A name, and whether everybody in the tenant has the filter too."""
+    """A name, and whether all members of the tenant have the filter too."""
 
     name = forms.CharField(
         label="Name",
@@ -57,7 +55,7 @@ class SaveFilterForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class ShownFilter:
-    """One saved filter as the inbox shows it; `sharer` is empty where it is the reader's own."""
+    """One saved filter as the inbox shows it; `sharer` is empty if it is the reader's own."""
 
     saved: SavedFilter
     sharer: str
@@ -67,7 +65,7 @@ class ShownFilter:
 
 @dataclass(frozen=True, slots=True)
 class SavedFilterPanel:
-    """The saved filters above the inbox, and the form that saves what it is narrowed to now."""
+    """The saved filters above the inbox, and the form that saves its present filters."""
 
     kept: tuple[ShownFilter, ...]
     query: str
@@ -76,19 +74,19 @@ class SavedFilterPanel:
 
     @property
     def deletable(self) -> list[ShownFilter]:
-        """Those that the reader may take away."""
+        """The filters that the reader may delete."""
         return [each for each in self.kept if each.may_be_deleted]
 
 
 def canonical_query(asked: QueryDict, columns: Sequence[Any]) -> str:
-    """What the inbox is narrowed to, as an address says it: the same for the same, without the page, and by its columns' names."""
+    """Return the filters of the inbox as a query string: sorted, without the page, and ordered by column names."""
     pairs = {(name, word) for name, words in asked.lists() if name not in POSITION_PARAMETERS for word in words if word}
     named = {(name, order_by_names(word, columns) if name == ORDER_VAR else word) for name, word in pairs}
     return urlencode(sorted(named))
 
 
 def saved_filter_panel(request: HttpRequest, columns: Sequence[Any]) -> SavedFilterPanel:
-    """What stands above the inbox of whoever reads it; one's own first."""
+    """Return the saved filters for the reader, their own first, and the form to save one."""
     actor, query = actor_of(request), canonical_query(request.GET, columns)
     refused: SaveFilterForm | None = getattr(request, "refused_filter", None)
     unbound = SaveFilterForm(initial={"query": query}) if query and actor.is_person else None
@@ -104,7 +102,7 @@ def _shown_filters(request: HttpRequest, query: str) -> Iterator[ShownFilter]:
 
 
 def filter_urls(site: AdminSite) -> list[URLPattern]:
-    """Where the forms above the inbox are posted to."""
+    """Return the URL patterns of the forms above the inbox."""
     return [
         path("inbox/filters/", site.admin_view(partial(save_filter_page, site)), name="save_filter"),
         path("inbox/filters/<int:filter_id>/delete/", site.admin_view(delete_filter_page), name="delete_filter"),
@@ -112,11 +110,11 @@ def filter_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def save_filter_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Save what the form says. Refused, it stands above the inbox with the reason. A GET saves nothing and shows the inbox."""
+    """Save a filter (POST). If it is refused, show the inbox with the form and the reason. A GET shows the inbox."""
     if request.method != "POST":
         return HttpResponseRedirect(_inbox_url(request.GET.urlencode()))
     pages, form = site.get_model_admin(Proposal), SaveFilterForm(request.POST)
-    # The list is asked what it takes, and shown where the form is refused.
+    # The list checks the filters, and is shown again if the form is refused.
     request.method, request.GET = "GET", QueryDict(request.POST.get("query", ""))
     try:
         query = checked_query(pages, request)
@@ -130,7 +128,7 @@ def save_filter_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         saved = save_filter(actor=actor_of(request), name=values["name"], query=query, is_shared=values["is_shared"])
     except GovernanceError as refusal:
         return _rerender_inbox(pages, request, form, refusal)
-    messages.success(request, f"Saved. “{saved.name}” stands above the inbox.")
+    messages.success(request, f"Saved. “{saved.name}” is now above the inbox.")
     return HttpResponseRedirect(_inbox_url(query), status=303)
 
 
@@ -139,14 +137,14 @@ def _rerender_inbox(
 ) -> HttpResponse:
     if refusal is not None:
         add_refusal_to_form(form, refusal)
-    request.refused_filter = form  # type: ignore[attr-defined]  # read by shelf_of
+    request.refused_filter = form  # type: ignore[attr-defined]  # read by saved_filter_panel
     shown: HttpResponse = pages.changelist_view(request)
     shown.status_code = 422 if refusal is None else status_of(refusal)
     return shown
 
 
 def delete_filter_page(request: HttpRequest, filter_id: int) -> HttpResponse:
-    """Take one away, and go on reading as before. A GET deletes nothing."""
+    """Delete a filter (POST) and show the inbox as before. A GET deletes nothing."""
     if request.method == "POST":
         actor = actor_of(request)
         saved = SavedFilter.objects.visible_to(actor).filter(pk=filter_id).first()
@@ -158,7 +156,7 @@ def delete_filter_page(request: HttpRequest, filter_id: int) -> HttpResponse:
 
 
 def checked_query(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
-    """What the list is narrowed to, once it has been asked whether it takes every word of it."""
+    """Return the query of the list, after the list has accepted every part of it; refuse it otherwise."""
     query, columns = canonical_query(request.GET, pages.list_display), {str(name) for name in pages.list_display}
     if not query:
         _refuse(NOT_NARROWED)
@@ -182,7 +180,7 @@ def checked_query(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
 
 
 def _known_parameters(pages: "ModelAdmin[Any]", request: HttpRequest) -> Iterator[str]:
-    """The names by which the list's own links narrow it."""
+    """Yield the parameter names that the list's own links use."""
     yield from (TAB, SEARCH_VAR, ORDER_VAR)
     for declared in pages.get_list_filter(request):
         named = declared[0] if isinstance(declared, tuple) else declared

@@ -1,4 +1,4 @@
-"""The files of a skill on its page: what there is, one more, one less, another order."""
+"""The files of a skill on its page: list, attach, remove and reorder them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +59,7 @@ class ShownFile:
 
 
 def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
-    """What the page needs to show and change the files."""
+    """Return the values to show and change the files."""
     actor, refused = actor_of(request), getattr(request, "refused_upload", None)
     may_change = skill.status != Skill.Status.DEPRECATED and may(actor, Act.SKILL_ATTACH, row=skill)
     return {
@@ -73,7 +73,7 @@ def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
 
 
 def upload(request: HttpRequest, skill_id: int, site: AdminSite) -> HttpResponse:
-    """Take a file. This page runs outside the request's transaction: nothing is locked while bytes are stored."""
+    """Attach a file. This page runs outside the request's transaction: no lock is held while bytes are stored."""
     actor = actor_of(request)
     skill = _skill_or_404(skill_id, actor)
     if request.method != "POST":
@@ -93,7 +93,7 @@ def upload(request: HttpRequest, skill_id: int, site: AdminSite) -> HttpResponse
 
 
 def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> HttpResponse:
-    """Lead to the file by a link that is fresh: one on the page would be dead before the reviewer gets there."""
+    """Redirect to the file by a fresh link; a link on the page would have expired before the reviewer used it."""
     actor = actor_of(request)
     skill = _skill_or_404(skill_id, actor)
     if at >= len(skill.files):
@@ -103,7 +103,7 @@ def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> H
 
 
 def move_up(skill: Skill, *, actor: Actor, name: str, read_at: int) -> Skill:
-    """The file changes places with the one before it."""
+    """Move the file before the one in front of it."""
     names = [file.name for file in skill.files]
     at = names.index(name) if name in names else 0
     if at:

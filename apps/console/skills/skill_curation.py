@@ -1,4 +1,4 @@
-"""Which skills may be retired, in the list of skills and on the page of one."""
+"""Skills that may be retired, as a filter of the list of skills and a panel on a skill's page."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ CURATION = "curation"
 
 
 class CurationFilter(FixedChoicesFilter):
-    """Approved skills that nobody fetches, that go badly, or that a newer one covers."""
+    """Filter by approved skills that agents rarely fetch, that end badly more often, or that a newer one covers."""
 
     title = "curation"
     parameter_name = CURATION
@@ -30,7 +30,7 @@ class CurationFilter(FixedChoicesFilter):
     )
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The skills with such a reason; their figures are read for this filter alone."""
+        """Return the skills with such a reason; their figures are read only for this filter."""
         if self.value() is None:
             return queryset
         return queryset.filter(
@@ -39,7 +39,7 @@ class CurationFilter(FixedChoicesFilter):
 
 
 def curation_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
-    """What became of an approved skill, and the page of the one that covers it."""
+    """Return the use of an approved skill and the reasons to retire it, and the page of the skill that covers it."""
     found = read_curations([skill.pk], actor=actor_of(request), now=timezone.now()).get(skill.pk)
     newer = found.figures.newer if found else None
     return {"curated": found, "newer_url": url_of_subject("skills.skill", newer.skill_id) if newer else ""}

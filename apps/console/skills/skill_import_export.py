@@ -45,13 +45,13 @@ from apps.skills.models import Skill
 from apps.tenants.models import Agent
 
 SALT: Final = "preceptor.import.1"
-# Long enough to read through what came; the bytes are swept after a day.
+# Long enough to read the preview; the sweep removes the bytes after a day.
 UPLOAD_TOKEN_SECONDS: Final = 3_600
-UPLOAD_GONE: Final = "What you sent is no longer here. Send it again."
+UPLOAD_GONE: Final = "The file you sent is no longer here. Send it again."
 
 
 class ImportSkillsForm(forms.Form):
-    """Skills as files, and whose drafts they shall become."""
+    """Skills as files, and the agent whose drafts they become."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
         queryset=None, label="Agent", empty_label=None, widget=UnfoldAdminSelectWidget
@@ -69,24 +69,26 @@ class ImportSkillsForm(forms.Form):
         field.queryset = Agent.objects.visible_to(actor).order_by("key")
 
     def clean_file(self) -> Any:
-        """Refused by its size before it is read."""
+        """Refuse a file by its size, before it is read."""
         sent = self.cleaned_data["file"]
         if sent.size > ARCHIVE_BYTES:
-            raise forms.ValidationError(f"The file has {sent.size} bytes; {ARCHIVE_BYTES} are read. Send fewer skills.")
+            raise forms.ValidationError(
+                f"The file has {sent.size} bytes; the limit is {ARCHIVE_BYTES}. Send fewer skills."
+            )
         return sent
 
 
 def import_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Send, look, take: three states of one page."""
+    """Show the form, preview a file, and import the chosen skills: three states of one page."""
     actor = actor_of(request)
-    # Whoever may not is told so before choosing a file.
+    # A person without the permission sees that before choosing a file.
     if request.method != "POST":
         return _render_import(site, request, _empty_form(actor))
     return _import_chosen(site, request, actor) if "mark" in request.POST else _preview_import(site, request, actor)
 
 
 def skill_import_urls(site: AdminSite) -> list[URLPattern]:
-    """Where skills come in."""
+    """Return the URL pattern of the import."""
     return [path("skills/skill/import/", site.admin_view(partial(import_page, site)), name="import_skills")]
 
 
@@ -126,7 +128,7 @@ def _import_chosen(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpR
 
 
 def _store_upload(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
-    """The bytes are kept where nothing names them but this mark, which is worth something to its holder alone."""
+    """Store the bytes and return a signed mark, which is the only reference to them and works for its holder alone."""
     sha256 = hashlib.sha256(content).hexdigest()
     payload = [actor.tenant_id, actor.user_id, agent.pk, store_bytes(actor.tenant_id, content), sha256, source[:200]]
     return signing.dumps(payload, salt=SALT, compress=True)
@@ -174,19 +176,19 @@ def _items_by_outcome(items: list[SkillImportItem]) -> Mapping[str, Any]:
 
 
 def export_one(site: AdminSite, request: HttpRequest, skill_id: int) -> HttpResponse:
-    """One approved skill as a zip."""
+    """Send one approved skill as a zip."""
     return _send_archive(site, request, select_approved_skill(skill_id, actor=actor_of(request)))
 
 
 def export_all(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Every approved skill, or one agent's."""
+    """Send every approved skill, or those of one agent."""
     asked = request.GET.get("agent", "")
     agent_id = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 18 else None
     return _send_archive(site, request, select_approved_skills(agent_id, actor=actor_of(request)))
 
 
 def skill_export_urls(site: AdminSite) -> list[URLPattern]:
-    """Where skills leave."""
+    """Return the URL patterns of the exports."""
     return [
         path("skills/skill/export/", site.admin_view(partial(export_all, site)), name="export_skills"),
         path("skills/skill/<int:skill_id>/export/", site.admin_view(partial(export_one, site)), name="export_skill"),
@@ -194,7 +196,7 @@ def skill_export_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def _send_archive(site: AdminSite, request: HttpRequest, skills: list[Skill]) -> HttpResponse:
-    # A form, not an address: what somebody confirmed once is asked again the next time.
+    # A form, not an address: a confirmation is asked for again the next time.
     confirm = request.method == "POST" and "confirm_findings" in request.POST
     try:
         content = build_archive(skills, actor=actor_of(request), confirm_findings=confirm)

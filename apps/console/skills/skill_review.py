@@ -1,4 +1,4 @@
-"""What a reviewer of a skill needs beside its text."""
+"""The panels for a reviewer of a skill, beside its text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ SOURCES_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class LearningSource:
-    """A conversation the skill was learned from."""
+    """A conversation that the skill was learned from."""
 
     conversation: Conversation
     extraction: Extraction | None
@@ -38,7 +38,7 @@ class LearningSource:
 
 
 def review_panels(skill: Any, request: HttpRequest) -> dict[str, Any]:
-    """What a reviewer needs beside the text: where it came from, and what is suspicious about it."""
+    """Return the panels beside the text: its sources, files, flags, proposals, comments and contradictions."""
     record, proposals = _draft_record(skill), list(open_proposals_about(skill, actor_of(request)))
     return {
         **provenance_panel(skill, [getattr(skill, name) for name in FLAGGED_FIELDS], actor_of(request)),

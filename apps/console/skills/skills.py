@@ -49,42 +49,42 @@ AGENT_PARAMETER: Final = "agent__id__exact"
 
 @dataclass(frozen=True, slots=True)
 class AgentSkillIndex:
-    """What the model is told of an agent's skills before it reads one."""
+    """The skill index: the part of the prompt that lists an agent's skills."""
 
     agent: Agent
     text: str
 
     @property
     def size(self) -> int:
-        """Bytes of the prompt."""
+        """The size in bytes."""
         return len(self.text.encode())
 
 
 class SkillList(TabbedList):
-    """Skills by their state."""
+    """The list of skills, by status."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        """Whoever looks is kept: the index is read by their right, and only where it is shown."""
+        """Return the rows; keep the actor, with whose rights the index is read where it is shown."""
         self.actor = actor_of(request)
         return super().get_queryset(request, exclude_parameters)
 
     def index(self) -> AgentSkillIndex | None:
-        """None where no agent is chosen, or none that is there."""
+        """Return the index of the chosen agent; None if no agent is chosen or it is not there."""
         chosen = self._chosen_agent_id()
         agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first() if chosen else None
         return AgentSkillIndex(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
 
     def of_agent(self) -> str:
-        """What an export is narrowed by."""
+        """Return the query string that limits an export to the chosen agent."""
         chosen = self._chosen_agent_id()
         return f"?agent={chosen}" if chosen else ""
 
     def has_any_to_export(self) -> bool:
-        """A search does not narrow what is exported, so of what it left out nothing is known here."""
+        """Return whether there is anything to export; always true with a search, because a search does not limit the export."""
         return bool(self.query) or self.tallies[Skill.Status.APPROVED].found > 0
 
     def may_import(self) -> bool:
-        """Whether drafts may come in by whoever looks."""
+        """Return whether the reader may import drafts."""
         return may(self.actor, Act.SKILL_DRAFT)
 
     def _chosen_agent_id(self) -> str:
@@ -102,7 +102,7 @@ def _draft(*, actor: Actor, agent: Agent, **texts: str) -> Skill:
 def _approval_message(decided: DecisionResult) -> str:
     if decided.applied:
         return "Approved. The next session of this agent lists the skill."
-    return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
+    return "Approval noted. Its risk requires another reviewer; the skill reaches no customer until one has approved."
 
 
 def _approval_initial(skill: Skill) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _is_quarantined(skill: Skill) -> bool:
 
 
 def _never_as_button(skill: Skill) -> bool:
-    """Its form stands at each file, not among the decisions."""
+    """Return False: the form is shown beside each file, not among the decisions."""
     return False
 
 
@@ -135,7 +135,7 @@ def _skill_list_url(skill: Skill) -> str:
 
 
 class SkillAdmin(GovernedAdmin):
-    """Drafts to review, and the runbooks customers are served by."""
+    """Drafts to review, and the approved skills that agents use."""
 
     list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
     list_filter = ("agent", ("category", RecentValuesFilter), CurationFilter)
@@ -214,7 +214,7 @@ class SkillAdmin(GovernedAdmin):
             "Keep",
             Act.SKILL_RETAIN,
             retain_skill,
-            done=f"Kept. Nobody is asked about it for {RETENTION_PERIOD.days} days.",
+            done=f"Kept. It is not suggested for retirement for {RETENTION_PERIOD.days} days.",
             consequence=f"Nothing changes for customers. The skill is not suggested for retirement for"
             f" {RETENTION_PERIOD.days} days.",
             form=ReasonedDecisionForm,
@@ -225,7 +225,7 @@ class SkillAdmin(GovernedAdmin):
             "Remove the file",
             Act.SKILL_DETACH,
             detach_file,
-            done="Removed. Its bytes stay as long as the history tells of it.",
+            done="Removed. Its bytes stay as long as the history refers to it.",
             form=SkillFileForm,
             when=_never_as_button,
             tone="danger",
@@ -235,7 +235,7 @@ class SkillAdmin(GovernedAdmin):
             "Move the file up",
             Act.SKILL_ARRANGE,
             move_up,
-            done="Moved. The first file is the one that clients see who know one attachment.",
+            done="Moved. Clients that support only one attachment see the first file.",
             form=SkillFileForm,
             when=_never_as_button,
         ),
@@ -244,7 +244,7 @@ class SkillAdmin(GovernedAdmin):
             "Quarantine",
             Act.SKILL_QUARANTINE,
             quarantine_skill,
-            done="In quarantine. From the next look-up on no agent finds it, in running sessions too.",
+            done="In quarantine. From now on no agent finds it, not even in running sessions.",
             consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
             " Nothing is decided about it meanwhile.",
             form=ReasonedDecisionForm,
@@ -256,7 +256,7 @@ class SkillAdmin(GovernedAdmin):
             "Release",
             Act.SKILL_RELEASE,
             release_skill,
-            done="Released, in the status it had.",
+            done="Released with the status it had.",
             consequence="The skill is back in the status it had; an approved one serves agent {agent} again at once.",
             form=ReasonedDecisionForm,
             when=_is_quarantined,

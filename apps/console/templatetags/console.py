@@ -30,65 +30,65 @@ register.filter(source_badge)
 
 @register.filter
 def person(label: str, people: ActorNames) -> str:
-    """The name behind an actor's label."""
+    """Return the name behind an actor's label."""
     return people[label] if label else ""
 
 
 @register.filter
 def short(digest: str) -> SafeString:
-    """The beginning of a hash, the whole of it on demand."""
+    """Show the beginning of a hash, with all of it in the tooltip."""
     return format_html('<code title="{}">{}</code>', digest, digest[:12])
 
 
 @register.filter
 def money(micro_usd: int | None) -> str:
-    """An amount; None is one that nobody knows."""
+    """Format an amount; None means that it is not known."""
     return "not known" if micro_usd is None else dollars(micro_usd)
 
 
 @register.filter
 def page(row: Any) -> str:
-    """The page of a row."""
+    """Return the address of a row's page."""
     return url_of_subject(row._meta.label_lower, row.pk)
 
 
 @register.filter
 def called(row: Any) -> str:
-    """What a row is called."""
+    """Return the title of a row."""
     return title_of(row)
 
 
 @register.filter
 def listed(opts: Any) -> str:
-    """The heading of a noun's list: the words by which the menu leads to it."""
+    """Return the heading of a model's list: the title of the menu item that leads to it."""
     return LIST_TITLES.get(f"{opts.app_label}_{opts.model_name}_changelist") or str(capfirst(opts.verbose_name_plural))
 
 
 @register.filter
 def beside(decisions: list[ButtonForm] | None, is_beside: bool) -> list[ButtonForm]:
-    """The decisions that a page shows elsewhere, or all the others."""
+    """Return the decisions that a page shows outside its list of decisions, or all the others."""
     return [shown for shown in decisions or () if shown.button.beside is is_beside]
 
 
 @register.filter
 def about(sentence: str, agent: Any) -> str:
-    """A button's consequence, with the agent it is about."""
+    """Return a button's consequence with the name of the agent."""
     return sentence.replace("{agent}", str(agent))
 
 
 @register.filter
 def news_of_list(shown: Any) -> str:
-    """Where an open list asks what is new; empty where nothing tells."""
+    """Return the address that an open list polls; empty if the list has no live counts."""
     return reverse(f"admin:{live_url_name(shown.model)}") if shown.model in WATCHED_LISTS else ""
 
 
 @register.filter
 def news_of_row(row: Any) -> str:
-    """Where the open page of a row asks; empty where nothing tells."""
+    """Return the address that the open page of a row polls; empty if it has no live counts."""
     return f"{reverse(f'admin:{live_url_name(type(row))}')}?row={row.pk}" if type(row) in WATCHED_LISTS else ""
 
 
 @register.filter
 def offers(request: Any, act: str) -> bool:
-    """Whether whoever reads the page may do this at all: a link to where it is done is shown to them alone."""
+    """Return whether the reader may perform this act; only then the link to its page is shown."""
     return may(actor_of(request), Act(act))

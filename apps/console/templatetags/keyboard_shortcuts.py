@@ -1,4 +1,4 @@
-"""The keys of a page, for its templates."""
+"""The keyboard shortcuts of a page, for its templates."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ register = template.Library()
 
 @register.filter
 def key_of(button: Any) -> str:
-    """The key that leads to a button's form; empty where none does."""
+    """Return the key that leads to a button's form; empty if there is none."""
     return BUTTON_KEYS.get(button.name, "")
 
 
 @register.inclusion_tag("console/framework/keyboard_shortcuts.html")
 def help_sheet() -> dict[str, Any]:
-    """Everything that keys do, to be opened by one of them."""
+    """Return the contents of the help sheet of all keys, which one of them opens."""
     return {"sheet": KEY_HELP, "ways": list(page_shortcuts())}

@@ -50,7 +50,7 @@ from apps.tenants.models.people import ROLES
 
 
 class InvitationForm(GovernedForm):
-    """Whom to let in, and as what."""
+    """The address and the role of the person to invite."""
 
     email = forms.EmailField(
         label="Mail address",
@@ -61,13 +61,13 @@ class InvitationForm(GovernedForm):
 
 
 class ChangeRoleForm(DecisionForm):
-    """What a member becomes."""
+    """The new role of a member."""
 
     role = forms.TypedChoiceField(coerce=Role, choices=ROLES, widget=UnfoldAdminSelectWidget)
 
 
 class LimitForm(GovernedForm):
-    """Which act of a member, and for which agents it remains."""
+    """The act of a member that is limited, and the agents for which it stays allowed."""
 
     limited_act = forms.ChoiceField(
         label="Act",
@@ -84,7 +84,7 @@ class LimitForm(GovernedForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Whoever may only read has no fields here at all.
+        # A person who may only read has no fields here.
         if "agent_ids" in self.fields:
             agents: Any = self.fields["agent_ids"]
             agents.choices = [(agent.pk, str(agent)) for agent in Agent.objects.visible_to(self.actor)]
@@ -97,15 +97,15 @@ class LimitForm(GovernedForm):
 
 
 class GroupedCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):
-    """Check boxes under a heading for each group of choices."""
+    """Check boxes with a heading for each group of choices."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        """By the console's own templates, which the renderer of forms does not look among."""
+        """Render with the console's own template, which the renderer of forms cannot find."""
         return render_to_string("console/tenants/grant_checkboxes.html", self.get_context(name, value, attrs))
 
 
 class GrantsForm(GovernedForm):
-    """What the role may do with the agent: on its page every grant that the role floor leaves."""
+    """The grants of a role for an agent; the edit page offers every grant that the role can have."""
 
     permissions = forms.MultipleChoiceField(
         label="May",
@@ -135,7 +135,7 @@ class RoleGrantsForm(GrantsForm):
 
 
 def grants_by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Grants as choices under their nouns, in the order of the policy; under a noun each goes without it."""
+    """Return grants as choices under their nouns, in the order of the policy; the labels leave out the noun."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for act in Act:
         noun = act.noun.replace("_", " ")
@@ -146,20 +146,20 @@ def grants_by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, st
 
 
 def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
-    """The agents by name."""
+    """Return the agents by name."""
     allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agent_ids)
     return {"allowed": allowed, "name": people_of(request)[actor_label(limit.member.user_id)]}
 
 
 def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
-    """What is withheld from the role here."""
+    """Return the grants that the role lacks here."""
     return {
         "withheld": [grant_label(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
     }
 
 
 def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
-    """What the role's template grants, and what of it this tenant withholds."""
+    """Return the grants of the role's template, and those that this tenant withholds."""
     template = grants_by_noun(default_grants(Role(grants.role)))
     held = set(grants.permissions)
     return {
@@ -225,7 +225,7 @@ def _share_of_template(grants: RoleGrants | AgentGrants) -> str:
 
 
 class LimitAdmin(GovernedAdmin):
-    """One row for each act a member may do for some agents only."""
+    """One row for each act that a member may perform for some agents only."""
 
     list_display = ("person", "limited_act", "how_many", "updated")
     list_filter = ("limited_act",)
@@ -238,7 +238,7 @@ class LimitAdmin(GovernedAdmin):
     fields = ("agent_ids",)
     change_form_template = "console/tenants/member_limit.html"
     edit_label = "Choose the agents anew"
-    saved = "Saved. It holds from the member's next request on."
+    saved = "Saved. It applies from the member's next request on."
     creates = CreateAction(Act.LIMIT_WRITE, _limit, add_fields)
     amends = (EditAction(Act.LIMIT_WRITE, _amend_limit),)
     panels = PanelReader(limit_panels)
@@ -248,7 +248,7 @@ class LimitAdmin(GovernedAdmin):
             "Lift the limit",
             Act.LIMIT_LIFT,
             unlimit_member,
-            done="Lifted. The member may do the act wherever their role may.",
+            done="Lifted. The member may perform the act wherever their role may.",
             consequence="From the next request on the member may do this wherever their role may.",
             form=OptionalReasonForm,
             leads_to=_page_of_member,
@@ -265,7 +265,7 @@ class LimitAdmin(GovernedAdmin):
 
 
 class RoleGrantsAdmin(GovernedAdmin):
-    """One row for each role with which the tenant differs from the template."""
+    """One row for each role whose grants differ from the template in this tenant."""
 
     list_display = ("role", "how_many", "updated")
     empty = "No role differs: each may do what its template grants. The page Policy lists it."
@@ -274,7 +274,7 @@ class RoleGrantsAdmin(GovernedAdmin):
     fields = ("permissions", "reason")
     change_form_template = "console/tenants/role_grants.html"
     edit_label = "Add or take grants"
-    saved = "Saved. It holds from the next request on."
+    saved = "Saved. It applies from the next request on."
     creates = CreateAction(Act.ROLE_GRANT_WRITE, _create_role_grants, add_fields)
     amends = (EditAction(Act.ROLE_GRANT_WRITE, _write_role_grants),)
     panels = PanelReader(role_grants_panels)
@@ -295,7 +295,7 @@ class RoleGrantsAdmin(GovernedAdmin):
 
 
 class GrantsAdmin(GovernedAdmin):
-    """One row for each agent and role that differs from the rest of the tenant."""
+    """One row for each agent and role whose grants differ from the rest of the tenant."""
 
     list_display = ("agent", "role", "how_many", "updated")
     list_filter = ("agent", "role")
@@ -306,7 +306,7 @@ class GrantsAdmin(GovernedAdmin):
     fields = ("permissions",)
     change_form_template = "console/tenants/grants.html"
     edit_label = "Choose the grants"
-    saved = "Saved. It holds from the next request on."
+    saved = "Saved. It applies from the next request on."
     creates = CreateAction(Act.GRANT_WRITE, _create_grants, add_fields)
     amends = (EditAction(Act.GRANT_WRITE, _write),)
     panels = PanelReader(grants_panels)
@@ -316,7 +316,7 @@ class GrantsAdmin(GovernedAdmin):
             "Withdraw",
             Act.GRANT_WITHDRAW,
             withdraw_grants,
-            done="Withdrawn. The role may do here what it may elsewhere.",
+            done="Withdrawn. The role has the same grants here as elsewhere.",
             consequence="From the next request on the role may do with agent {agent} what it may elsewhere.",
             form=OptionalReasonForm,
             leads_to=_page_of_agent,

@@ -1,4 +1,4 @@
-"""Switches: what is stopped for now, thrown and lifted here, and said on every page while it is on."""
+"""Kill switches: activated and lifted here, and shown on every page while they are on."""
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -18,7 +18,7 @@ from apps.tenants.models import Agent
 
 
 def switches_on(request: HttpRequest) -> list[KillSwitch]:
-    """Those in force in the books that are open, the oldest first."""
+    """Return the tenant's active switches, the oldest first."""
     if not may_read(request) or not pending_counts(request).count(SWITCHES):
         return []
     return list(KillSwitch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
@@ -34,7 +34,7 @@ def _is_on(switch: KillSwitch) -> bool:
 
 
 class SwitchAdmin(GovernedAdmin):
-    """What is stopped, by whom and why; what was, stays to be read."""
+    """Kill switches, with the person and the reason; those that are off stay readable."""
 
     list_display = ("kind", "whom", "where", "reason", "by", "updated", "status")
     list_filter = ("kind",)
@@ -46,7 +46,7 @@ class SwitchAdmin(GovernedAdmin):
     add_fields = ("kind", "agent", "channel", "reason")
     fields = ()
     change_form_template = "console/tenants/kill_switch.html"
-    saved = "Stopped. It holds before the next model call."
+    saved = "Stopped. It takes effect before the next model call."
     creates = CreateAction(Act.KILL_SWITCH_ACTIVATE, _throw, add_fields)
     buttons = (
         Button(
@@ -54,7 +54,7 @@ class SwitchAdmin(GovernedAdmin):
             "Let it go on",
             Act.KILL_SWITCH_DEACTIVATE,
             deactivate_kill_switch,
-            done="Lifted. What waited is taken up within seconds.",
+            done="Lifted. Waiting work resumes within seconds.",
             consequence="What waited is taken up within seconds: every message that arrived meanwhile is answered.",
             form=OptionalReasonForm,
             when=_is_on,

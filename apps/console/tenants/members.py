@@ -1,4 +1,4 @@
-"""Members: who belongs to the tenant, as what, and how they come in and go."""
+"""Members: the people of the tenant, their roles and state, and how they join and leave."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from apps.tenants.models.grants import MemberLimit
 
 @dataclass(frozen=True, slots=True)
 class MemberLink:
-    """A member at the one moment their link can be shown; without a link for whoever is known to own the address."""
+    """A member with the link that is shown once; it is empty for a person with a proven address."""
 
     row: Membership
     name: str
@@ -34,12 +34,12 @@ class MemberLink:
 
     @property
     def pk(self) -> int:
-        """The member's."""
+        """The id of the membership."""
         return int(self.row.pk)
 
 
 def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
-    """What the member is confined to."""
+    """Return the member's limits, name and state."""
     actor = actor_of(request)
     limits = MemberLimit.objects.visible_to(actor).filter(member=member)
     name = people_of(request)[actor_label(member.user_id)]
@@ -48,7 +48,7 @@ def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def member_state(member: Any) -> str:
-    """Whether they may come in, and whether they have."""
+    """Return the state in words: deactivated, waiting for the link to be used, or active."""
     if not member.is_active:
         return "deactivated"
     return "waits for its link" if _is_invited(member) else "active"
@@ -81,14 +81,14 @@ def _is_inactive(member: Membership) -> bool:
 
 
 class MemberAdmin(GovernedAdmin):
-    """The people of the tenant: read by every member, decided on by admins."""
+    """The people of the tenant: every member reads the list, admins change it."""
 
     list_display = ("person", "role", "standing", "second_factor", "updated")
     list_filter = ("role", "is_active")
     search_fields = ("user__username", "user__email")
     search_help_text = "Search mail address"
     empty = "Nobody of that kind."
-    saved = "Invited. It stands in the history of changes."
+    saved = "Invited. The invitation is in the history of changes."
     form = InvitationForm
     add_fields = ("email", "role")
     fields = ()
@@ -101,7 +101,7 @@ class MemberAdmin(GovernedAdmin):
             "Change role",
             Act.MEMBER_CHANGE_ROLE,
             change_role,
-            done="Changed. It holds from their next request on.",
+            done="Changed. It applies from their next request on.",
             consequence="Admins decide about members, agents, tokens and settings; operators about what agents go by.",
             form=ChangeRoleForm,
             when=_is_active,
@@ -133,7 +133,7 @@ class MemberAdmin(GovernedAdmin):
             "Deactivate",
             Act.MEMBER_DEACTIVATE,
             deactivate_and_sign_out,
-            done="Deactivated. From their next request on they are nobody here.",
+            done="Deactivated. From their next request on they have no access here.",
             consequence="From their next request on they are nobody here. What they did stays in the books.",
             form=OptionalReasonForm,
             when=_is_active,

@@ -1,4 +1,4 @@
-"""Who may do what, as a page: the policy's own table, and what whoever reads it may."""
+"""The policy as a page: its table of acts and roles, and the permissions of the reader."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from apps.tenants.policy_sync.policy_page import verdict
 
 @dataclass(frozen=True, slots=True)
 class ActRow:
-    """One act: what each role may, what this reader may, and what it takes."""
+    """One act: the verdict for each role, whether it is open to the reader, its risk and its reviewers."""
 
     act: str
     verdicts: tuple[tuple[str, str], ...]
@@ -33,14 +33,14 @@ class ActRow:
 
 @dataclass(frozen=True, slots=True)
 class NounActs:
-    """The acts on one kind of thing."""
+    """The acts on one kind of row."""
 
     title: str
     rows: tuple[ActRow, ...]
 
 
 def policy_table_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """It is made of the table that every act asks, so it cannot say anything else."""
+    """Show the policy. The page is made from the table that every act checks, so the two cannot differ."""
     shown = {
         "title": "Policy",
         "roles": [role.value for role in Role],
@@ -54,7 +54,7 @@ def policy_table_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRole:
-    """A role that holds other grants in this tenant than its template has."""
+    """A role whose grants in this tenant differ from its template."""
 
     role: str
     withheld: tuple[str, ...]
@@ -62,7 +62,7 @@ class ChangedRole:
 
 
 def changed_roles(actor: Actor, tenant: Tenant) -> Iterator[ChangedRole]:
-    """The tenant's own grants as guardian has them, role by role. Grants that were written outside the console have no row."""
+    """Yield the tenant's own grants by role, as guardian stores them. Grants written outside the console have no row."""
     held = grants_of_tenant(tenant)
     rows = {row.role: row for row in RoleGrants.objects.visible_to(actor)} if held else {}
     for role, names in held.items():
@@ -71,7 +71,7 @@ def changed_roles(actor: Actor, tenant: Tenant) -> Iterator[ChangedRole]:
 
 
 def nouns_with_acts(actor: Actor) -> Iterator[NounActs]:
-    """Every act under its noun, in the order of their names."""
+    """Yield every act under its noun, sorted by name."""
     for noun, acts in groupby(sorted(POLICY, key=lambda act: act.value), key=lambda act: act.value.partition(".")[0]):
         yield NounActs(noun.replace("_", " ").capitalize(), tuple(_act_row(act, actor) for act in acts))
 

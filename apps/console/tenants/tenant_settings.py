@@ -1,4 +1,4 @@
-"""What a tenant decides for all its agents: one row, one page."""
+"""The settings of a tenant for all its agents: one row, one page."""
 
 from django import forms
 from unfold.widgets import UnfoldAdminPasswordWidget
@@ -13,7 +13,7 @@ from apps.tenants.models import TenantSettings
 
 
 class ProofKeyForm(DecisionForm):
-    """A key for signatures, typed once."""
+    """A new key for customer proofs, which is not shown again."""
 
     key = forms.CharField(
         required=False,
@@ -32,12 +32,12 @@ class ProofKeyForm(DecisionForm):
 
 def _key_message(settings: TenantSettings) -> str:
     if settings.has_proof_key:
-        return "The new key is kept. Messages that arrive from now on may be signed with it."
-    return "There is no key for signatures any more, so nobody can prove who they are."
+        return "The new key is saved. Messages that arrive from now on may be signed with it."
+    return "There is no key for signatures any more, so customers cannot prove their identity."
 
 
 class SettingsAdmin(GovernedAdmin):
-    """The settings of the tenant: read by every member, changed by admins."""
+    """The settings of the tenant: every member reads them, admins change them."""
 
     has_one_row = True
     list_display = ("timezone", "ai_disclosure", "slot_order", "memory_review", "updated")
@@ -51,7 +51,7 @@ class SettingsAdmin(GovernedAdmin):
     )
     change_form_template = "console/tenants/tenant_settings.html"
     edit_label = "Change the settings"
-    saved = "Saved. What is about money, limits, time and memory holds from the next message on, the rest from the next session."
+    saved = "Saved. Budgets, limits, time and memory apply from the next message on, the rest from the next session."
     amends = (EditAction(Act.SETTINGS_AMEND, amend_settings),)
     buttons = (
         Button(

@@ -1,4 +1,4 @@
-"""Webhooks: which server is told what, how it fares, and what nobody tries any more."""
+"""Webhooks: the servers and their events, the health of each, and deliveries that were given up."""
 
 from operator import attrgetter
 from typing import Any
@@ -25,7 +25,7 @@ WEBHOOK_FIELDS = ("title", "url", *EVENT_FIELDS, "is_active")
 
 
 class NewSecretForm(DecisionForm):
-    """A secret, typed once."""
+    """A new secret, which is not shown again."""
 
     secret = forms.CharField(
         label="New secret",
@@ -42,7 +42,7 @@ class NewSecretForm(DecisionForm):
 
 
 def webhook_panels(webhook: Any, request: HttpRequest) -> dict[str, Any]:
-    """How it fares, and its latest deliveries."""
+    """Return the health of the webhook, and its latest deliveries."""
     counted = webhook.deliveries.order_by().values_list("status").annotate(rows=Count("pk"))
     return {
         "health": getattr(webhook, "health", None),
@@ -57,7 +57,7 @@ def _event_fields() -> "list[Field[Any, Any]]":
 
 
 def has_dead_deliveries(webhook: Any) -> bool:
-    """Whether something was given up."""
+    """Return whether any delivery was given up."""
     return bool(webhook.deliveries.filter(status=Delivery.Status.DEAD).exists())
 
 
@@ -66,11 +66,11 @@ def _replay(webhook: Webhook, *, actor: Actor) -> int:
 
 
 def _replay_message(number: int) -> str:
-    return f"{number} on their way again." if number != 1 else "One is on its way again."
+    return f"{number} deliveries are on their way again." if number != 1 else "One delivery is on its way again."
 
 
 class WebhookAdmin(GovernedAdmin):
-    """Servers of the tenant's that are told what happens."""
+    """Servers of the tenant that receive its events."""
 
     list_display = ("key", "title", "url", "is_active", "secret_kept", "state", "updated")
     list_filter = ("is_active",)
@@ -81,7 +81,7 @@ class WebhookAdmin(GovernedAdmin):
     add_fields = ("key", *WEBHOOK_FIELDS)
     fields = WEBHOOK_FIELDS
     change_form_template = "console/tenants/webhook.html"
-    saved = "Saved. What waits already goes by it too. Nothing is told before there is a secret."
+    saved = "Saved. It also applies to pending deliveries. Nothing is sent before there is a secret."
     creates = CreateAction(Act.WEBHOOK_CREATE, create_webhook, add_fields)
     amends = (EditAction(Act.WEBHOOK_AMEND, amend_webhook),)
     panels = PanelReader(webhook_panels)
@@ -91,7 +91,7 @@ class WebhookAdmin(GovernedAdmin):
             "Change the secret",
             Act.WEBHOOK_ROTATE_SECRET,
             rotate_webhook_secret,
-            done="The new secret is kept. What is sent from now on is signed with it.",
+            done="The new secret is saved. Deliveries from now on are signed with it.",
             consequence="Your server checks what it is sent with the new secret. Until the next change it is signed with the"
             " present one too, unless you say otherwise.",
             form=NewSecretForm,

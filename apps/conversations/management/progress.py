@@ -1,4 +1,4 @@
-"""How far a command is, for whoever waits at the terminal or reads the log afterwards."""
+"""Progress of a command, for the terminal and for logs."""
 
 from django.core.management.base import OutputWrapper
 
@@ -6,7 +6,7 @@ ITEMS_PER_LINE = 25
 
 
 class CommandProgress:
-    """One moving line on a terminal; elsewhere a line every so many items, so that a log stays short."""
+    """One updating line on a terminal; elsewhere one line per interval, so that a log stays short."""
 
     def __init__(self, stderr: OutputWrapper, noun: str, total: int | None = None) -> None:
         self._stderr = stderr
@@ -23,7 +23,7 @@ class CommandProgress:
             self._write(self._count_text())
 
     def interrupt(self, sentence: str) -> None:
-        """Say something in between, on a line of its own."""
+        """Print a sentence on a line of its own."""
         self._write(f"\r\x1b[K{sentence}" if self._moves else sentence)
 
     def finish(self) -> None:
@@ -34,6 +34,6 @@ class CommandProgress:
         return f"{self._count}{self._of_total} {self._noun}"
 
     def _write(self, text: str, ending: str = "\n") -> None:
-        # Without a style of our own Django prints all of stderr in red; progress is no error.
+        # Django prints stderr in red unless a style is given, and progress is no error.
         self._stderr.write(text, style_func=str, ending=ending)
         self._stderr.flush()

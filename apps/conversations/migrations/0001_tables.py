@@ -94,7 +94,7 @@ class Migration(TableMigration):
                     models.BooleanField(
                         default=False,
                         editable=False,
-                        help_text="Settled when the conversation opens. On: nothing is learned from it.",
+                        help_text="Set when the conversation opens. On: nothing is learned from it.",
                     ),
                 ),
                 (
@@ -112,7 +112,7 @@ class Migration(TableMigration):
                     models.ForeignKey(
                         db_index=False,
                         editable=False,
-                        help_text="In which conversation another agent asked this one; empty where a customer writes.",
+                        help_text="The conversation in which another agent asked this one; empty if a customer writes.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="children",
@@ -122,7 +122,7 @@ class Migration(TableMigration):
                 (
                     "hops",
                     models.PositiveSmallIntegerField(
-                        db_default=0, default=0, editable=False, help_text="How many conversations stand above it."
+                        db_default=0, default=0, editable=False, help_text="Number of conversations above it."
                     ),
                 ),
                 (
@@ -133,28 +133,26 @@ class Migration(TableMigration):
                     "budget_micro_usd",
                     models.PositiveBigIntegerField(
                         editable=False,
-                        help_text="What answering may cost in all. Empty: no limit of its own.",
+                        help_text="Highest total cost of the answer. Empty: no limit of its own.",
                         null=True,
                     ),
                 ),
                 ("resolved_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "proven_at",
-                    models.DateTimeField(
-                        editable=False, help_text="When somebody proved to be the customer it names.", null=True
-                    ),
+                    models.DateTimeField(editable=False, help_text="When the customer was verified.", null=True),
                 ),
                 (
                     "proven_key_id",
                     models.BigIntegerField(
-                        editable=False, help_text="Which of the tenant's keys signed that.", null=True
+                        editable=False, help_text="The tenant's key that verified the customer.", null=True
                     ),
                 ),
                 (
                     "rating",
                     models.PositiveSmallIntegerField(
                         editable=False,
-                        help_text="What its customer thought of it, from 1 to 5, once it had ended.",
+                        help_text="The customer's rating after it ended, from 1 to 5.",
                         null=True,
                     ),
                 ),
@@ -173,7 +171,7 @@ class Migration(TableMigration):
                 (
                     "erased_at",
                     models.DateTimeField(
-                        editable=False, help_text="When what was said off the record was last forgotten.", null=True
+                        editable=False, help_text="When texts off the record were last erased.", null=True
                     ),
                 ),
                 (
@@ -181,7 +179,7 @@ class Migration(TableMigration):
                     models.BooleanField(
                         default=False,
                         editable=False,
-                        help_text="Settled when it opens. On: somebody else runs the agent that answers.",
+                        help_text="Set when it opens. On: an external agent answers.",
                     ),
                 ),
                 ("taken_over_by", models.CharField(blank=True, editable=False, max_length=200)),
@@ -191,7 +189,7 @@ class Migration(TableMigration):
                     "member_user_id",
                     models.BigIntegerField(
                         editable=False,
-                        help_text="Which member talks here with an assistant; empty where a customer writes.",
+                        help_text="The member who talks with an assistant; empty if a customer writes.",
                         null=True,
                     ),
                 ),
@@ -199,7 +197,7 @@ class Migration(TableMigration):
                     "trial_proposal_id",
                     models.BigIntegerField(
                         editable=False,
-                        help_text="Which open proposal is tried here as if it were applied; of the playground alone.",
+                        help_text="The open proposal that is tried as if it were applied; playground only.",
                         null=True,
                     ),
                 ),
@@ -342,7 +340,7 @@ class Migration(TableMigration):
                             _connector="OR",
                         ),
                         name="talk_of_a_member_is_no_customers_conversation",
-                        violation_error_message="This is a member's talk with an assistant: no customer is in it, so none of that fits.",
+                        violation_error_message="This is a member's talk with an assistant, so it cannot have values of a customer's conversation.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -411,14 +409,16 @@ class Migration(TableMigration):
                 ("sender_name", models.CharField(blank=True, max_length=120)),
                 (
                     "line_key",
-                    models.CharField(blank=True, help_text="Which line of the channel it came in on.", max_length=80),
+                    models.CharField(
+                        blank=True, help_text="The line of the channel on which it came in.", max_length=80
+                    ),
                 ),
                 (
                     "sent_by",
                     models.CharField(
                         blank=True,
                         editable=False,
-                        help_text="Which person or agent sent it; blank for a customer's message.",
+                        help_text="The person or agent that sent it; blank for a customer's message.",
                         max_length=200,
                     ),
                 ),
@@ -430,13 +430,13 @@ class Migration(TableMigration):
                     models.DateTimeField(
                         db_default=django.db.models.functions.datetime.Now(),
                         editable=False,
-                        help_text="When a turn may take it: a burst of messages is answered at once.",
+                        help_text="When a turn may take it. A burst of messages is answered together.",
                     ),
                 ),
                 (
                     "max_steps",
                     models.PositiveSmallIntegerField(
-                        help_text="How often the turn that answers it may ask the model; empty: as the agent and the channel say.",
+                        help_text="Highest number of model calls in the turn that answers; empty: the limit of the agent or channel.",
                         null=True,
                     ),
                 ),
@@ -512,7 +512,7 @@ class Migration(TableMigration):
                 (
                     "is_reply",
                     models.BooleanField(
-                        default=False, editable=False, help_text="Whether this is what the turn said to the customer."
+                        default=False, editable=False, help_text="Whether this is the turn's reply to the customer."
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),

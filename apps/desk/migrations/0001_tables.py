@@ -168,12 +168,12 @@ class Migration(TableMigration):
                         condition=models.Q(("status", "open")),
                         fields=("tenant", "conversation"),
                         name="one_open_draft_per_conversation",
-                        violation_error_message="A draft of this conversation waits already.",
+                        violation_error_message="A draft of this conversation is open already. Decide on that one first.",
                     ),
                     models.UniqueConstraint(
                         fields=("tenant", "turn_id"),
                         name="turn_makes_one_draft",
-                        violation_error_message="This turn has made its draft already.",
+                        violation_error_message="This turn has created a draft already.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -324,7 +324,7 @@ class Migration(TableMigration):
                         condition=models.Q(("status", "open")),
                         fields=("tenant", "conversation", "reason"),
                         name="one_open_escalation_of_a_reason",
-                        violation_error_message="A question of this conversation waits for that reason already.",
+                        violation_error_message="A question of this conversation is open for this reason already.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -583,7 +583,7 @@ class Migration(TableMigration):
                     "channel",
                     models.CharField(
                         blank=True,
-                        help_text="Such as sms. Empty: on every channel.",
+                        help_text="Such as sms. Empty: every channel.",
                         max_length=40,
                         validators=[
                             django.core.validators.RegexValidator(
@@ -597,7 +597,7 @@ class Migration(TableMigration):
                     "skill",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Holds for a reply once the agent has read this skill for it. Empty: for every reply.",
+                        help_text="The rule applies to replies for which the agent has read this skill. Empty: every reply.",
                         null=True,
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
@@ -613,7 +613,7 @@ class Migration(TableMigration):
                             ("observe", "Observe: nothing is sent"),
                         ],
                         max_length=10,
-                        verbose_name="what becomes of a reply",
+                        verbose_name="send mode",
                     ),
                 ),
             ],
@@ -626,14 +626,14 @@ class Migration(TableMigration):
                         fields=("tenant", "agent", "channel", "skill"),
                         name="one_send_rule_per_agent_channel_and_skill",
                         nulls_distinct=False,
-                        violation_error_message="There is a rule for this agent, channel and skill already; change that one.",
+                        violation_error_message="There is a rule for this agent, channel and skill already. Change that one.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(("channel", ""), _negated=True), ("skill__isnull", False), _connector="OR"
                         ),
                         name="send_rule_names_a_channel_or_a_skill",
-                        violation_error_message="Name a channel, a skill, or both; for all its replies set the agent's own send mode.",
+                        violation_error_message="Choose a channel, a skill, or both. For all replies, set the agent's own send mode.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("send_mode__in", ["autonomous", "suggest", "observe"])),

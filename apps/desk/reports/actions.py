@@ -1,4 +1,4 @@
-"""Acts on reports: people make them, take back their own, and settle what others made."""
+"""Actions on reports. People create reports, withdraw their own, and settle any."""
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
@@ -22,18 +22,18 @@ def make_report(
     explanation: str = "",
     correction: str = "",
 ) -> Report:
-    """Say that a reply is wrong. The customer and the agent are told nothing; learning hears of it once it is settled."""
+    """Report a reply as wrong. Neither the customer nor the agent is notified; learning reads the report once it is settled."""
     row = Report(
         tenant_id=actor.tenant_id,
         message_id=message_id,
         conversation_id=conversation_id,
         agent_id=agent_id,
         author=actor.label,
-        # Whoever explains what was wrong repeats what a customer wrote.
+        # An explanation of a wrong reply may quote the customer.
         taint=Taint.CUSTOMER,
     )
     values = {"explanation": _normalise_line_ends(explanation), "correction": _normalise_line_ends(correction)}
-    # The conversation is not named: a report is about it, and nothing that the conversation left behind.
+    # The change record does not name the conversation as its source: a report is about a conversation, not derived from it.
     with governed(Act.REPORT_CREATE, row, actor=actor, evidence={"message_id": message_id}):
         _refuse_unreportable(row)
         assign_values(row, Act.REPORT_CREATE, {"reason_code": reason_code, **values})
@@ -43,7 +43,7 @@ def make_report(
 
 
 def withdraw_report(report: Report, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Report:
-    """Take one's own report back while it waits. That there was one stays to be seen; its words stay in the history alone."""
+    """Withdraw one's own report while it is open. The report stays visible; its text is kept only in the change history."""
     with governed(Act.REPORT_WITHDRAW, report, actor=actor, read_at=read_at, reason=reason) as row:
         if row.author != actor.label:
             raise NotPermitted(ONLY_REPORTER_WITHDRAWS)
@@ -55,9 +55,9 @@ def withdraw_report(report: Report, *, actor: Actor, read_at: int | None = None,
 def settle_report(
     report: Report, *, actor: Actor, outcome: str, resolution: str = "", read_at: int | None = None
 ) -> Report:
-    """Say what has to change, or that nothing was wrong. What it teaches is counted; what is to be changed, people change."""
+    """Settle a report: record what has to change, or that nothing was wrong. Learning counts it; people make the change."""
     if not outcome:
-        raise Invalid("Say what came of the report.", {"outcome": ["This may not be blank."]})
+        raise Invalid("Choose the outcome of the report.", {"outcome": ["This may not be blank."]})
     with governed(Act.REPORT_RESOLVE, report, actor=actor, read_at=read_at, reason=resolution) as row:
         row.settle()
         row.outcome, row.resolution = outcome, _normalise_line_ends(resolution)
@@ -66,12 +66,12 @@ def settle_report(
 
 
 def _normalise_line_ends(text: str) -> str:
-    """A browser sends other line ends than it was given."""
+    """Normalise line ends to LF, because browsers send CRLF."""
     return text.replace("\r\n", "\n").strip()
 
 
 def _refuse_unreportable(row: Report) -> None:
-    """What the database hides is not there, rather than wrong."""
+    """Refuse a message that may not be reported, with `NotVisible` if row security hides it."""
     try:
         message = row.message
         thread = message.conversation

@@ -1,4 +1,4 @@
-"""The report: one person's word that a reply of an agent is wrong, and what came of it."""
+"""The report: a person's statement that an agent's reply is wrong, and its outcome."""
 
 from typing import ClassVar, Self
 
@@ -13,34 +13,37 @@ from apps.governance.stored_text import validate_storable_text
 
 
 class ReportQuerySet(GovernedQuerySet["Report"]):
-    """Adjectives for reports."""
+    """Filters for reports."""
 
     def open(self) -> Self:
-        """Those that wait for a person."""
+        """Return the reports that are not settled or withdrawn."""
         return self.filter(status=Report.Status.OPEN)
 
     def standing(self) -> Self:
-        """Those that nobody took back and of which nobody found that the reply was right."""
+        """Return the reports that count: neither withdrawn nor settled as "nothing was wrong"."""
         taken_back = models.Q(status=Report.Status.WITHDRAWN)
         return self.exclude(taken_back | models.Q(outcome=Report.Outcome.NOTHING_WRONG))
 
     def of_conversation(self, conversation_id: int) -> Self:
-        """Those of one conversation, the first made first."""
+        """Return the reports of one conversation, oldest first."""
         return self.filter(conversation=conversation_id).order_by("pk")
 
 
 class Report(Governed):
-    """What one person says is wrong with one reply. It quotes nothing: the reply stays where it was said. No agent reads one."""
+    """One person's report of one reply.
+
+    It does not quote the reply, which stays in the transcript. Agents cannot read reports.
+    """
 
     class Status(models.TextChoices):
-        """Both others are final; who thinks again after withdrawing reports it again."""
+        """The state of a report. Both states except open are final; after a withdrawal, the reply can be reported again."""
 
         OPEN = "open"
         RESOLVED = "resolved"
         WITHDRAWN = "withdrawn"
 
     class Reason(models.TextChoices):
-        """What is wrong with the reply, in a word that learning can count."""
+        """What is wrong with the reply, as a code for statistics."""
 
         WRONG_FACT = "wrong_fact", "A fact is wrong"
         AGAINST_POLICY = "against_policy", "Against policy"
@@ -51,7 +54,7 @@ class Report(Governed):
         OTHER = "other", "Other"
 
     class Outcome(models.TextChoices):
-        """What a person makes of a report: what has to change, or that nothing has to."""
+        """The outcome of a report: what has to change, or that nothing was wrong."""
 
         SKILL = "skill", "A skill is to be changed"
         MEMORY = "memory", "Memory is to be changed"
@@ -131,8 +134,8 @@ class Report(Governed):
 
     @transition(field=status, source=Status.OPEN, target=Status.RESOLVED)
     def settle(self) -> None:
-        """A person looked at it and said what has to change."""
+        """Mark the report as settled. The caller sets the outcome."""
 
     @transition(field=status, source=Status.OPEN, target=Status.WITHDRAWN)
     def withdraw(self) -> None:
-        """Whoever made it takes it back: the words are gone from every page, and stay in the history of changes."""
+        """Mark the report as withdrawn. Its text disappears from every page and is kept only in the change history."""

@@ -1,4 +1,4 @@
-"""Which replies may be reported, and what has to be said of them; pure."""
+"""Rules of reports: which replies may be reported, and when an explanation is required. Pure functions."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,15 +6,17 @@ from typing import Final
 EXPLANATION_CHARACTERS: Final = 2_000
 CORRECTION_CHARACTERS: Final = 4_000
 RESOLUTION_CHARACTERS: Final = 2_000
-# The reason that says nothing by itself.
+# The reason code that requires an explanation.
 OTHER_REASON: Final = "other"
-ONLY_REPORTER_WITHDRAWS: Final = "Only whoever made a report withdraws it. Settle it instead: nothing was wrong."
-EXPLANATION_REQUIRED: Final = "Say in words what is wrong with the reply."
+ONLY_REPORTER_WITHDRAWS: Final = (
+    "Only its author may withdraw a report. You can settle it instead, as nothing was wrong."
+)
+EXPLANATION_REQUIRED: Final = "Explain what is wrong with the reply."
 
 
 @dataclass(frozen=True, slots=True)
 class ReportableReply:
-    """Of a message what decides whether it may be reported."""
+    """The facts about a message that decide whether it may be reported."""
 
     is_agents: bool
     is_off_the_record: bool
@@ -22,16 +24,16 @@ class ReportableReply:
 
 
 def reason_unreportable(reply: ReportableReply) -> str:
-    """Why no report of it is kept; empty where one is."""
+    """Return why the reply cannot be reported, or an empty text if it can."""
     if reply.is_off_the_record:
-        return "This conversation is off the record: no words about it are kept, so its replies are not reported."
+        return "This conversation is off the record. No texts about it are kept, so its replies cannot be reported."
     if reply.is_talk:
-        return "What a member talks about with an assistant is theirs alone, so its replies are not reported."
+        return "A member's talk with an assistant is private, so its replies cannot be reported."
     if not reply.is_agents:
-        return "Only what an agent said to its customer is reported. A draft is judged on its own page."
+        return "Only an agent's replies to a customer can be reported. Decide on a draft on its own page."
     return ""
 
 
 def missing_explanation(reason_code: str, explanation: str) -> str:
-    """What is missing of an explanation; empty where nothing is."""
+    """Return a refusal if a required explanation is missing, else an empty text."""
     return EXPLANATION_REQUIRED if reason_code == OTHER_REASON and not explanation.strip() else ""

@@ -1,4 +1,4 @@
-"""What a person agreed to, in one document that can be held against the books later."""
+"""Approval receipts: documents about one decision each, which can later be compared with the audit log."""
 
 import hashlib
 import json
@@ -17,12 +17,15 @@ Receipt = Mapping[str, Any]
 
 
 def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
-    """What was decided on, who decided when, and the change records of it with their places in the chain."""
+    """Return the receipt of a decided proposal.
+
+    It holds the decision, the approvals and the change records, with their positions in the hash chain.
+    """
     proposal = Proposal.objects.visible_to(actor).filter(pk=proposal_id).first()
     if proposal is None:
         raise NotVisible("There is no such proposal in this tenant.")
     if proposal.state == Proposal.State.OPEN:
-        raise Conflict("This proposal is not decided yet; a receipt is for what was.")
+        raise Conflict("This proposal is not decided yet. A receipt exists only for a decided proposal.")
     return {
         "receipt": "approval",
         "tenant": tenant_key,
@@ -39,7 +42,7 @@ def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
 
 
 def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
-    """What of a receipt the books say otherwise today, in sentences. What was added since is no mismatch."""
+    """Return a sentence for each difference between a receipt and the current one (`now`). Later additions do not count."""
     sentences = [
         f"{part}.{name} was {value!r} and is now {now[part].get(name)!r}."
         for part in ("proposal", "decision")
@@ -47,13 +50,13 @@ def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
         if now[part].get(name) != value
     ]
     sentences += [
-        f"The approval by {approval['by']} at {approval['created_at']} does not stand in the books."
+        f"The approval by {approval['by']} at {approval['created_at']} is missing from the audit log."
         for approval in receipt["approvals"]
         if approval not in now["approvals"]
     ]
     today = {change["record_id"]: change for change in now["changes"]}
     sentences += [
-        f"Change record {change['record_id']} is not what it was, or not where it was in the chain."
+        f"Change record {change['record_id']} was altered, or moved in the chain."
         for change in receipt["changes"]
         if today.get(change["record_id"]) != change
     ]

@@ -1,4 +1,4 @@
-"""What an audit chain has to be, computed anew: nothing here trusts the functions of the database that wrote it."""
+"""Verification of the audit chain. Python recomputes every hash without the database functions that wrote it."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,12 +8,13 @@ from enum import StrEnum
 from typing import Any
 
 Values = Mapping[str, Any]
-# To say where a moved row stood, each broken one is compared with each other; beyond this many they are called altered.
+# Finding the former position of a moved row compares each broken row with every other. Broken rows beyond this number are
+# reported as altered without a comparison.
 MOST_COMPARED = 200
 
 
 class TamperKind(StrEnum):
-    """What happened to a row."""
+    """The kind of tampering that a finding reports."""
 
     REMOVED = "removed"
     REORDERED = "reordered"
@@ -23,7 +24,7 @@ class TamperKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainFinding:
-    """One row that is not what it was, and what happened to it."""
+    """One row that was tampered with, and how."""
 
     kind: TamperKind
     row: str
@@ -32,7 +33,10 @@ class ChainFinding:
 
 @dataclass(frozen=True, slots=True)
 class ChainEntry:
-    """A link with the entry it is about, and how the entry's words agree with it; an entry that is gone is None."""
+    """A link of the chain and its entry (None if the entry is missing).
+
+    `text_is_sound`: whether the text matches its hash; None without a text.
+    """
 
     link: Values
     entry: Values | None
@@ -40,13 +44,13 @@ class ChainEntry:
 
     @property
     def name(self) -> str:
-        """The entry's row in words."""
+        """A readable name of the entry's row."""
         return f"{_ENTRY_LABELS.get(self.link['entry_type'], self.link['entry_type'])} {self.link['entry_id']}"
 
 
 @dataclass(slots=True)
 class ChainVerification:
-    """How far a chain was followed and what was wrong with it."""
+    """The result of a verification: the last link, the number of entries, and the findings."""
 
     position: int = 0
     sha256: str = ""
@@ -58,7 +62,7 @@ _ENTRY_LABELS = {"change": "change record", "refusal": "refusal"}
 
 
 def row_sha256(values: Values) -> str:
-    """The hash of a row: every column that is not null, by name, in the order of names, each part with its length."""
+    """Return the hash of a row: all columns that are not null, sorted by name; each name and value is preceded by its length."""
     parts = [
         part.encode()
         for name, value in sorted(values.items())
@@ -69,12 +73,12 @@ def row_sha256(values: Values) -> str:
 
 
 def link_sha256(link: Values) -> str:
-    """The hash a link has to carry: of all it says but the hash itself."""
+    """Return the hash that a link must have: the hash of all its columns except `sha256` itself."""
     return row_sha256({name: value for name, value in link.items() if name != "sha256"})
 
 
 def database_text(value: Any) -> str:
-    """A column's value in the words of the database's own JSON."""
+    """Return a column's value as text, in the format of PostgreSQL's JSON functions."""
     if not isinstance(value, datetime):
         return str(value)
     moment = value.astimezone(UTC)
@@ -83,7 +87,7 @@ def database_text(value: Any) -> str:
 
 
 def verify_chain(chain: Iterable[ChainEntry], anchors: Mapping[int, Sequence[str]]) -> ChainVerification:
-    """Follow a chain from its first link. `anchors` says which hashes stood at a position when somebody looked before."""
+    """Verify a chain from its first link. `anchors` maps positions to the hashes that were recorded for them earlier."""
     result = ChainVerification()
     broken_links: list[ChainEntry] = []
     broken_entries: list[ChainEntry] = []
@@ -95,7 +99,7 @@ def verify_chain(chain: Iterable[ChainEntry], anchors: Mapping[int, Sequence[str
         result.findings += _check_anchors(each.link, anchors)
         if each.entry is None:
             result.findings.append(
-                ChainFinding(TamperKind.REMOVED, each.name, f"Link {each.link['position']} is about it.")
+                ChainFinding(TamperKind.REMOVED, each.name, f"Link {each.link['position']} refers to it.")
             )
         elif row_sha256(each.entry) != each.link["entry_sha256"]:
             broken_entries.append(each)
@@ -115,21 +119,21 @@ def _check_order(each: ChainEntry, before: int, fits: frozenset[str]) -> Iterato
     position = each.link["position"]
     if position > before + 1:
         yield ChainFinding(
-            TamperKind.REMOVED, _link_range(before + 1, position - 1), f"The chain goes on at link {position}."
+            TamperKind.REMOVED, _link_range(before + 1, position - 1), f"The chain continues at link {position}."
         )
     elif position <= before:
-        yield ChainFinding(TamperKind.INSERTED, f"link {position}", "There is another one at this position.")
+        yield ChainFinding(TamperKind.INSERTED, f"link {position}", "Another link has this position.")
     elif each.link["previous_sha256"] not in fits:
-        yield ChainFinding(TamperKind.REORDERED, f"link {position}", f"It does not go on from link {before}.")
+        yield ChainFinding(TamperKind.REORDERED, f"link {position}", f"It does not continue from link {before}.")
 
 
 def _check_texts(each: ChainEntry) -> Iterator[ChainFinding]:
-    """The words of a change are part of it: nothing in the product takes them away yet, so nobody lawfully has."""
+    """Check an entry's text. The product does not delete texts of changes yet, so a missing text is a finding."""
     if each.text_is_sound is False:
-        yield ChainFinding(TamperKind.ALTERED, f"words of {each.name}", "The record's hash is another.")
+        yield ChainFinding(TamperKind.ALTERED, f"text of {each.name}", "The record has another hash.")
     elif each.text_is_sound is None and each.entry is not None and "text_sha256" in each.entry:
         subject = f"{each.entry['act']} on {each.entry['subject_type']} {each.entry['subject_id']}"
-        yield ChainFinding(TamperKind.REMOVED, f"words of {each.name}", f"The record ({subject}) has a hash of them.")
+        yield ChainFinding(TamperKind.REMOVED, f"text of {each.name}", f"The record ({subject}) has a hash of it.")
 
 
 def _link_range(first: int, last: int) -> str:
@@ -139,9 +143,7 @@ def _link_range(first: int, last: int) -> str:
 def _check_anchors(link: Values, anchors: Mapping[int, Sequence[str]]) -> Iterator[ChainFinding]:
     position = link["position"]
     if any(known != link["sha256"] for known in anchors.get(position, ())):
-        yield ChainFinding(
-            TamperKind.ALTERED, f"link {position}", "It has another hash than when its anchor was written."
-        )
+        yield ChainFinding(TamperKind.ALTERED, f"link {position}", "Its hash differs from the one in its anchor.")
 
 
 def _check_chain_length(result: ChainVerification, anchors: Mapping[int, Sequence[str]]) -> Iterator[ChainFinding]:
@@ -149,7 +151,7 @@ def _check_chain_length(result: ChainVerification, anchors: Mapping[int, Sequenc
     if last > result.position:
         where = _link_range(result.position + 1, last)
         yield ChainFinding(
-            TamperKind.REMOVED, where, f"An anchor says that the chain reached link {last}; it ends before."
+            TamperKind.REMOVED, where, f"An anchor says that the chain reached link {last}, but it ends earlier."
         )
 
 
@@ -159,7 +161,7 @@ def _broken_link_findings(broken: Sequence[ChainEntry]) -> Iterator[ChainFinding
         link = each.link
         stood = next((at for at in positions if link_sha256({**link, "position": at}) == link["sha256"]), None)
         if stood is None:
-            yield ChainFinding(TamperKind.ALTERED, f"link {link['position']}", "Its hash is not that of what it says.")
+            yield ChainFinding(TamperKind.ALTERED, f"link {link['position']}", "Its hash does not match its content.")
         else:
             yield ChainFinding(TamperKind.REORDERED, f"link {link['position']}", f"It was link {stood}.")
 
@@ -169,7 +171,7 @@ def _broken_entry_findings(broken: Sequence[ChainEntry]) -> Iterator[ChainFindin
     for each in broken:
         stood = next((other.link["entry_id"] for other in compared if _is_moved_entry(each, other)), None)
         if stood is None:
-            yield ChainFinding(TamperKind.ALTERED, each.name, f"Link {each.link['position']} has another hash of it.")
+            yield ChainFinding(TamperKind.ALTERED, each.name, f"Link {each.link['position']} has another hash for it.")
         else:
             yield ChainFinding(
                 TamperKind.REORDERED, each.name, f"It was {replace(each, link={**each.link, 'entry_id': stood}).name}."

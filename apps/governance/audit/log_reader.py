@@ -1,4 +1,4 @@
-"""A tenant's books as they stand in the tables, read as a stream: whoever calls acts for the tenant."""
+"""Streaming reads of a tenant's audit log, and its verification. The caller must already act for the tenant."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ SELECT {columns}
    AND (%s::timestamptz IS NULL OR link.created_at < %s::timestamptz)
  ORDER BY link.position, link.id
 """
-# What stands beside the chain: entries without a link, words without a record.
+# Entries without a link, and texts without a record.
 _FIND_UNLINKED_ENTRIES: Final = load_query("apps/governance/audit/queries/find_unlinked_entries.sql")
 _AUDIT_MODELS: Final[dict[str, type[Model]]] = {
     "link": AuditLink,
@@ -49,7 +49,7 @@ _AUDIT_MODELS: Final[dict[str, type[Model]]] = {
 def chain_entries(
     tenant_id: int, since: datetime | None = None, until: datetime | None = None
 ) -> Iterator[tuple[ChainEntry, Values | None]]:
-    """Each link of the tenant in order with its entry, and the words of a change."""
+    """Yield each link of the tenant's chain in order, with its entry and the columns of a change's text (else None)."""
     statement = _CHAIN_QUERY.format(columns=", ".join(part for book in _AUDIT_MODELS for part in _select_columns(book)))
     _disable_nested_loops()
     with connection.chunked_cursor() as cursor:
@@ -60,7 +60,7 @@ def chain_entries(
 
 
 def unlinked_entries(tenant_id: int) -> Iterator[ChainFinding]:
-    """What stands in the books and not in the chain."""
+    """Yield a finding for each row of the audit log that the chain does not link."""
     _disable_nested_loops()
     with connection.cursor() as cursor:
         cursor.execute(_FIND_UNLINKED_ENTRIES, {"tenant": tenant_id})
@@ -69,13 +69,14 @@ def unlinked_entries(tenant_id: int) -> Iterator[ChainFinding]:
 
 
 def _disable_nested_loops() -> None:
-    # Where statistics are old, the planner takes a tenant for a few rows and reads all of them once for each link.
+    # With outdated statistics the planner expects only a few rows per tenant, and would choose a nested loop that reads all of
+    # them once for each link.
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('enable_nestloop', 'off', true)")
 
 
 def verify_audit_log(tenant_id: int, anchors: Mapping[int, Sequence[str]]) -> ChainVerification:
-    """Compute every hash of the tenant's books anew, and note in them that it was done."""
+    """Recompute every hash of the tenant's audit log, and record the verification."""
     verified = verify_chain((linked for linked, _ in chain_entries(tenant_id)), anchors)
     verified.findings += unlinked_entries(tenant_id)
     record_verification(tenant_id, verified)
@@ -83,7 +84,7 @@ def verify_audit_log(tenant_id: int, anchors: Mapping[int, Sequence[str]]) -> Ch
 
 
 def export_line(linked: ChainEntry, words: Values | None) -> str:
-    """An entry as books are handed out: whoever gets the lines can compute every hash again."""
+    """Return one entry as a line of JSON for the export. With all lines, a reader can recompute every hash."""
     line: dict[str, Any] = {"link": dict(linked.link), "entry": dict(linked.entry) if linked.entry else None}
     if words is not None:
         parsed = {name: json.loads(words[name]) for name in ("before", "after")}
@@ -92,7 +93,7 @@ def export_line(linked: ChainEntry, words: Values | None) -> str:
 
 
 def record_verification(tenant_id: int, verified: ChainVerification) -> AuditCheck:
-    """Note in the books that they were verified."""
+    """Record that the audit log was verified, with the result."""
     return AuditCheck.objects.create(
         tenant_id=tenant_id,
         position=verified.position,
@@ -103,13 +104,13 @@ def record_verification(tenant_id: int, verified: ChainVerification) -> AuditChe
 
 @cache
 def column_names(book: str) -> tuple[str, ...]:
-    """The columns of a book, of which a hash covers every one."""
+    """Return the column names of an audit table. The hash of a row covers all of them."""
     return tuple(str(field.column) for field in _AUDIT_MODELS[book]._meta.concrete_fields)
 
 
 @cache
 def _select_columns(book: str) -> tuple[str, ...]:
-    # JSON as the database writes it, of which the hash was made.
+    # The hash was computed from the JSON text as the database writes it.
     json_columns = {field.column for field in _AUDIT_MODELS[book]._meta.concrete_fields if isinstance(field, JSONField)}
     return tuple(f"{book}.{name}::text" if name in json_columns else f"{book}.{name}" for name in column_names(book))
 

@@ -1,7 +1,6 @@
-"""Row history from change records: rows at a moment, the last writer of each field, versions and their differences.
+"""Row history from change records: rows as of a moment, the last writer of each field, versions and their differences.
 
-One change record is one version of a governed row (R031, R062). `records_by_evidence` finds the records that name something
-as evidence.
+Each change record is one version of a governed row (R031, R062). `records_by_evidence` finds records that cite given evidence.
 """
 
 import json
@@ -21,7 +20,7 @@ from apps.governance.models import ChangeRecord, Governed
 Row = TypeVar("Row", bound=Governed)
 FieldKey = tuple[str, int, str]
 
-# A session's beginning must not grow with the number of times a row was saved.
+# A bound on the records read per row, so that frequent saves of a row do not slow down the start of a session.
 RECORDS_READ = 100
 _FIND_LAST_WRITERS: Final = load_query("apps/governance/audit/queries/find_last_writers.sql")
 _EVIDENCE_QUERY: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
@@ -29,7 +28,10 @@ _EVIDENCE_QUERY: Final = "SELECT find_change_records_by_evidence(%s::text[]::jso
 
 @dataclass(frozen=True, slots=True)
 class FieldAuthorship:
-    """Who last wrote a field, in which version; `approver` is the person who did or let it, if one did."""
+    """The last writer of a field, and the version that was written.
+
+    `approver` equals the writer if the writer is a person, else it is empty.
+    """
 
     version: int
     author: str
@@ -39,18 +41,18 @@ class FieldAuthorship:
 
 @dataclass(frozen=True, slots=True)
 class RecordsAtMoment:
-    """The records that decide what stood at a moment: those whose words are kept, and those whose words were erased."""
+    """The latest change records of rows as of a moment, divided into those with their text and those whose text was erased."""
 
     known: tuple[ChangeRecord, ...]
     erased: tuple[ChangeRecord, ...]
 
 
 def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | str | None) -> list[Row]:
-    """The rows whose recorded values equal these, unsaved, as they stood; rows that were gone by then are not among them.
+    """Return the rows as of a moment whose recorded values equal `equal`, as unsaved instances.
 
-    A field that is younger than the record has its default, but finds no row. Where the text of the deciding record is
-    erased and the row may be one of these, nobody knows, and `TextErased` says so. The caller acts as somebody who may read
-    the records.
+    Rows that were removed by that moment are left out. A field that was added to the model after a record was written has its
+    default value, and cannot be used to find the row. Raises `TextErased` if the text of a latest record was erased and its row
+    might match. The caller must act as an actor that may read the records.
     """
     found = records_at(model, moment, tenant_id, **equal)
     if found.erased and not (found.known and _is_unique_row(model, equal)):
@@ -59,13 +61,16 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
 
 
 def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> RecordsAtMoment:
-    """The record of each such row that was its latest then; an erased one may be of any row of the noun."""
+    """Return the latest record, as of the moment, of each row that matches `equal`.
+
+    Erased records are returned unfiltered, as any may match.
+    """
     latest = (
         ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, created_at__lte=moment)
         .order_by("subject_id", "-id")
         .distinct("subject_id")
     )
-    # Whoever removed the row left no version.
+    # Removals are recorded with version 0.
     records = list(
         ChangeRecord.objects.filter(pk__in=latest.values("pk"), version_after__gt=0)
         .filter(Q(text__isnull=True) | Q(text__after__contains=equal))
@@ -77,7 +82,7 @@ def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal:
 
 
 def _is_unique_row(model: type[Governed], equal: Iterable[str]) -> bool:
-    """Whether no second row can have these values."""
+    """Whether a unique constraint allows at most one row with these values."""
     given = {"tenant", *(name.removesuffix("_id") for name in equal)}
     alone = (each for each in model._meta.constraints if isinstance(each, UniqueConstraint) and not each.condition)
     return any(given >= set(each.fields) for each in alone)
@@ -86,13 +91,13 @@ def _is_unique_row(model: type[Governed], equal: Iterable[str]) -> bool:
 def _erased_text_error(record: ChangeRecord) -> TextErased:
     return TextErased(
         f"The text of record {record.pk} was erased ({record.act} on {record.subject_type} {record.subject_id},"
-        f" {record.created_at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
+        f" {record.created_at.isoformat(timespec='seconds')}), so its content at that moment is unknown."
         " Ask for a moment before it, or after a later change of that row."
     )
 
 
 def records_by_evidence(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
-    """The records whose evidence says one of these, oldest first. Whoever calls acts as a person or the house."""
+    """Return the records whose evidence contains one of these facts, oldest first. Call this as a person or the system."""
     facts_json = [json.dumps(fact) for fact in facts]
     with connection.cursor() as cursor:
         ids = [row_id for (row_id,) in cursor.execute(_EVIDENCE_QUERY, [facts_json])] if facts_json else []
@@ -100,7 +105,7 @@ def records_by_evidence(tenant_id: int, facts: Iterable[Mapping[str, object]]) -
 
 
 def row_from_record(model: type[Row], record: ChangeRecord) -> Row:
-    """The row as a record left it, unsaved."""
+    """Return the row as the record describes it, as an unsaved instance."""
     known = {field.attname: field for field in model._meta.concrete_fields}
     values = {name: known[name].to_python(value) for name, value in record.text.after.items() if name in known}
     return model(pk=record.subject_id, version=record.version_after, **values)
@@ -109,10 +114,10 @@ def row_from_record(model: type[Row], record: ChangeRecord) -> Row:
 def field_authorships(
     rows: Iterable[Governed], tenant_id: int, moment: datetime | None = None
 ) -> Mapping[FieldKey, FieldAuthorship]:
-    """For each field of these rows the change that last wrote it, until `moment`.
+    """Return the last writer of each field of these rows, as of `moment`.
 
-    A field that the row's latest `RECORDS_READ` records did not write has none, nor has one that a later record, whose text
-    is erased, may have written.
+    A field is left out if none of the row's latest `RECORDS_READ` records wrote it, or if a later record whose text was erased
+    may have written it.
     """
     subjects = [(row._meta.label_lower, int(row.pk)) for row in rows]
     if not subjects:
@@ -138,7 +143,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowVersion:
-    """A row as one change left it, and who left it so. Values that were erased are None; number 0 is a removal."""
+    """A row after one change, and the author of that change. `values` is None if the text was erased; number 0 is a removal."""
 
     number: int
     record_id: int
@@ -152,12 +157,12 @@ class RowVersion:
 
     @property
     def is_erased(self) -> bool:
-        """Whether the words of this version were removed; that it was there stays on record."""
+        """Whether the text of this version was erased. Its change record is kept."""
         return self.values is None
 
     @property
     def own_values(self) -> Values | None:
-        """The values without the tenant, which is the reader's own."""
+        """The values without the tenant's id, since readers only see their own tenant."""
         return (
             None if self.values is None else {name: value for name, value in self.values.items() if name != "tenant_id"}
         )
@@ -165,7 +170,7 @@ class RowVersion:
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """What one field holds in each of two versions; a field that one of them did not have yet is None there."""
+    """The values of one field in two versions. None means that the version did not have the field yet."""
 
     field: str
     before: Any  # Any: whatever JSON holds
@@ -173,12 +178,12 @@ class FieldDifference:
 
 
 def records_of(subject_type: str, subject_id: int) -> QuerySet[ChangeRecord]:
-    """The change records of one row with their words, the newest first, in one statement."""
+    """The change records of one row with their texts, newest first, in one statement."""
     return ChangeRecord.objects.filter(subject_type=subject_type, subject_id=subject_id).select_related("text")
 
 
 def version_of(record: ChangeRecord) -> RowVersion:
-    """The version that a change left."""
+    """Return the version that a change record describes."""
     text = getattr(record, "text", None)
     return RowVersion(
         number=record.version_after,
@@ -194,7 +199,7 @@ def version_of(record: ChangeRecord) -> RowVersion:
 
 
 def record_of_version(subject_type: str, subject_id: int, number: int) -> ChangeRecord:
-    """The record that left this version; refused where the row never had it."""
+    """Return the change record of this version. Raises `NotVisible` if the row has no such version."""
     record = records_of(subject_type, subject_id).filter(version_after=number).first() if number > 0 else None
     if record is None:
         raise NotVisible(
@@ -204,7 +209,10 @@ def record_of_version(subject_type: str, subject_id: int, number: int) -> Change
 
 
 def numbered_versions(row: Governed, numbers: Iterable[int]) -> list[RowVersion]:
-    """These versions of a row in the order asked, read at once; refused if one of them never was."""
+    """Return the given versions of a row, in the given order, with one query.
+
+    Raises `NotVisible` for a version that does not exist.
+    """
     asked = list(numbers)
     found = records_of(row._meta.label_lower, row.pk).filter(version_after__in=asked, version_after__gt=0)
     known = {record.version_after: version_of(record) for record in found}
@@ -217,7 +225,7 @@ def numbered_versions(row: Governed, numbers: Iterable[int]) -> list[RowVersion]
 
 
 def field_differences(before: RowVersion, after: RowVersion) -> tuple[FieldDifference, ...]:
-    """The fields that differ, in the order of their names. Erased words cannot be compared, and nobody guesses."""
+    """Return the fields that differ, sorted by name. Raises `TextErased` if the text of either version was erased."""
     for version in (before, after):
         if version.values is None:
             raise TextErased(f"The words of version {version.number} were erased. Compare two other versions.")

@@ -1,7 +1,7 @@
-"""The second wall: while an actor acts, PostgreSQL itself runs as that actor's role, tenant, agent and customer.
+"""Transactions as an actor: PostgreSQL runs with the actor's role, and row security reads its tenant, agent and customer.
 
-Settings are LOCAL to the transaction, so a pooled connection cannot carry them to the next client. They outlive the release
-of a savepoint, therefore whoever sets them restores what stood before.
+Settings are LOCAL to the transaction, so a pooled connection cannot carry them to the next client. They outlive a released
+savepoint, so the code that sets them also restores the previous values.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from apps.governance.actors import Actor, Role
 from apps.governance.database import prepared_statements
 
-# Which of the database's roles each kind of actor runs as.
+# The database role of each kind of actor.
 DATABASE_ROLES = {
     Role.OPERATOR: "operator",
     Role.ADMIN: "operator",
@@ -29,12 +29,12 @@ _after_callbacks: ContextVar[list[Callable[[], None]] | None] = ContextVar("afte
 
 
 def current_actor() -> Actor | None:
-    """The actor whose role the present transaction runs as, if any."""
+    """Return the actor that the current transaction runs as, if any."""
     return _current_actor.get()
 
 
 def after_transaction(call: Callable[[], None]) -> None:
-    """Have something done once the transaction of whoever acts has ended, whether it stands or not; at once if nobody acts."""
+    """Run `call` after the actor's outermost transaction ends, by commit or rollback; immediately if no actor is set."""
     waiting = _after_callbacks.get()
     if waiting is None:
         call()
@@ -44,7 +44,7 @@ def after_transaction(call: Callable[[], None]) -> None:
 
 @contextmanager
 def acting_as(actor: Actor) -> Iterator[None]:
-    """Open a transaction, or a savepoint, that sees and may write what this actor may and nothing else."""
+    """Open a transaction, or a savepoint, that can read and write only the rows that the actor may access."""
     if _current_actor.get() is not None:
         with _enter_actor(actor):
             yield
@@ -77,14 +77,14 @@ def _enter_actor(actor: Actor) -> Iterator[None]:
             yield
         finally:
             _current_actor.reset(token)
-        # After an exception the rolled back savepoint has already taken the settings with it.
+        # After an exception, the rollback to the savepoint has already restored the settings.
         if nested and not connection.needs_rollback:
             _set_actor_settings(before)
 
 
 @contextmanager
 def outside_tenant() -> Iterator[None]:
-    """Step out of the tenant for what belongs to none: people, their passwords and sessions. Then act again as before."""
+    """Clear the actor, to reach rows that belong to no tenant (users, passwords, login sessions), and restore it afterwards."""
     before = _current_actor.get()
     with transaction.atomic():
         _set_actor_settings(None)
@@ -100,11 +100,11 @@ def outside_tenant() -> Iterator[None]:
 def execute_as(
     actor: Actor, sql: str, params: Mapping[str, Any], *, alone: str = ""
 ) -> list[tuple[Any, ...]]:  # Any: columns of a row
-    """Run one statement as this actor in a transaction of its own and one round trip; in a transaction, as a part of it.
+    """Run one statement as this actor and return its rows, in the open transaction, or in a new one with a single round trip.
 
-    Statements sent as one message are one transaction, each planned after the one before it, so the second runs under the
-    role and the settings of the first, which end with it. Those that are `alone` under the same name come one after the
-    other, and each sees what the one before it left.
+    Several statements in one message are one transaction, and PostgreSQL plans each of them after the previous one has run. The
+    SQL statement therefore runs with the role and settings that the first statement of the message sets, which end with the
+    transaction. Calls with the same name in `alone` run one after the other, and each sees the rows that the previous call wrote.
     """
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
@@ -119,13 +119,13 @@ def execute_as(
 
 
 def lock_name(name: str) -> None:
-    """Take the advisory lock of this name until the transaction ends; wait while another transaction has it."""
+    """Take the advisory lock with this name until the transaction ends, waiting for any other transaction that holds it."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {_LOCK_NAME}", {"held_name": name})
 
 
 _LOCK_NAME: Final = "pg_advisory_xact_lock(hashtextextended(%(held_name)s, 0))"
-# Whatever the arguments: a statement that is called by name is not planned for each of them.
+# Keeps one plan of a prepared statement for all arguments, so that it is not planned again at each call.
 _FORCE_GENERIC_PLAN: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
 _SET_ACTOR_SETTINGS: Final = (
     "SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),"
@@ -140,7 +140,7 @@ def _set_actor_settings(actor: Actor | None) -> None:
 
 
 def _set_read_only() -> None:
-    """Until the transaction or savepoint ends. PostgreSQL refuses every write, and refuses to take this back."""
+    """Make the transaction read-only until it or the savepoint ends. PostgreSQL does not allow lifting this earlier."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL transaction_read_only = on")
 
@@ -158,15 +158,18 @@ def _actor_settings(actor: Actor | None) -> dict[str, str]:
 
 
 def _customer_setting(actor: Actor) -> str:
-    # A turn with nobody named is not the same as no turn: the sign before the key tells them apart, and whether somebody has
-    # proven to be who is named (see app_customer() and app_customer_is_proven()).
+    # A turn without a named customer differs from no turn at all. A sign in front of the key distinguishes them, and tells
+    # whether the customer's identity is proven (see app_customer() and app_customer_is_proven()).
     if actor.customer_key is None:
         return ""
     return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}"
 
 
 def tenant_id_of_key(key: str) -> int | None:
-    """The id of the tenant a command names. Whoever knows the key sees that one row; nobody can list the others."""
+    """Return the id of the tenant with this key, or None.
+
+    Row security shows only the row with that key, so nobody can list tenants.
+    """
     before = _current_actor.get()
     with transaction.atomic(), connection.cursor() as cursor:
         worker = f"{settings.DATABASE_ROLE_PREFIX}_worker"

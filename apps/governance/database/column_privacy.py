@@ -1,7 +1,7 @@
-"""The privacy class of each column: erasure and export read it, and the build fails where a column has none.
+"""The privacy class of each column. Erasure and export use it, and the build fails if a column has none.
 
-To add a column: add its line to `column_privacy.csv`, sorted by name. Where two classes fit, choose the later one of the enum that
-applies to the content; `SECRET` comes before all others. The test of this module compares the table with the database.
+To add a column: add its line to `column_privacy.csv`, sorted by name. If two classes apply to the content, choose the one that
+comes later in the enum; `SECRET` takes precedence over all others. The test of this module compares the table with the database.
 """
 
 import csv
@@ -25,7 +25,7 @@ SELECT class.relname || '.' || attribute.attname
 
 
 class Privacy(StrEnum):
-    """How a column relates to a natural person."""
+    """How a column relates to natural persons."""
 
     NONE = "none"
     """Nothing: counts, states, configuration, row ids of this product."""
@@ -41,14 +41,14 @@ class Privacy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPrivacy:
-    """The class of one column, and the reason where it is not evident."""
+    """The privacy class of one column, with a reason if the class is not obvious."""
 
     privacy: Privacy
     note: str
 
 
 def parse_table(text: str) -> Mapping[str, ColumnPrivacy]:
-    """Read such a table, by `table.column`. Raises ValueError for an unknown class or a column that is listed twice."""
+    """Parse the CSV into a mapping by `table.column`. Raises ValueError for an unknown class or a column that is listed twice."""
     rows = list(csv.DictReader(text.splitlines()))
     found = {row["column"]: ColumnPrivacy(Privacy(row["class"]), row["note"]) for row in rows}
     if len(found) < len(rows):
@@ -58,12 +58,12 @@ def parse_table(text: str) -> Mapping[str, ColumnPrivacy]:
 
 @cache
 def column_privacy() -> Mapping[str, ColumnPrivacy]:
-    """Every column of the schema by `table.column`."""
+    """Return the privacy class of every column of the schema, by `table.column`."""
     return parse_table(TABLE.read_text(encoding="utf-8"))
 
 
 def unclassified_columns(using: str = "default") -> list[str]:
-    """A sentence for each column of the database without a class, and for each class without a column."""
+    """Return a sentence for each database column without a class, and for each listed column that the database does not have."""
     with connections[using].cursor() as cursor:
         cursor.execute(_COLUMNS)
         columns = {name for (name,) in cursor.fetchall()}

@@ -1,4 +1,4 @@
-"""Foreign keys, which wait for the commit, asked at once: later nobody could say any more which act was refused."""
+"""Immediate checks of deferred foreign keys, so that a violation is raised by the act that causes it and not at the commit."""
 
 from functools import cache
 
@@ -6,15 +6,15 @@ from django.db import connection
 
 
 def check_references(table: str) -> None:
-    """Check the references of what was written to a table, and nothing else.
+    """Check the deferred foreign keys of a table's rows now, and no other deferred constraint.
 
-    The links of the audit chain wait for the commit too, and have to: whoever writes one holds up the tenant's other commits.
+    The links of the audit chain stay deferred until the commit, because writing a link blocks the tenant's other commits.
     """
     _check_constraints_now(_foreign_keys_of(table))
 
 
 def check_references_to(table: str) -> None:
-    """Check whether something still refers to what was removed from a table."""
+    """Check now that no row refers to a row that was removed from the table."""
     _check_constraints_now(_foreign_keys_to(table))
 
 

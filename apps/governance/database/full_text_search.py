@@ -1,4 +1,4 @@
-"""What of the tenant at hand holds certain words: ids and since when, through the one function that looks them up by index."""
+"""Full-text search within the current tenant. It returns ids and times of rows, from an SQL function that uses the index."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,23 +8,24 @@ from django.db import connection
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
-    """The newest rows of a kind; `is_common` where so many hold the words that only the newest of all were looked at."""
+    """The newest matching rows of one kind. `is_common`: too many rows match, so only the newest rows were searched."""
 
     rows: tuple[tuple[int, datetime], ...] = ()
     is_common: bool = False
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Which rows, without when."""
+        """The ids of the rows, without their times."""
         return tuple(row_id for row_id, _ in self.rows)
 
 
 def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, SearchHits]:
-    """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`,
-    `profile_line`, which is what stands noted of a customer, and `change`, by the words that it brought or took.
+    """Return the newest matches of each kind, `most` per kind at most.
 
-    Every word counts, from its beginning on; in quotation marks they are taken as they stand, `-word` leaves out, `or` gives
-    a choice. No conversation off the record is looked at, and nobody's own talk, and nothing that was noted in one off the record.
+    Kinds are `message`, `skill`, `line` (of memory), `block` (by its label), `proposal`, `profile_line` (of a customer profile)
+    and `change` (by the words that it added or removed). All words must match, each as the beginning of a word. Words in
+    quotation marks match exactly, `-word` excludes, `or` gives a choice. Conversations off the record, notes made in them, and
+    members' talks with assistants are not searched.
     """
     rows: dict[str, list[tuple[int, datetime]]] = {kind: [] for kind in kinds}
     with connection.cursor() as cursor:

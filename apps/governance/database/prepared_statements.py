@@ -1,7 +1,7 @@
-"""Statements that the server plans once per connection and afterwards calls by name.
+"""Prepared statements, which PostgreSQL plans once per connection and then executes by name.
 
-The plan of a long statement costs more than what it does. The name is of the text's own bytes, so another release never
-meets a plan of this one; and no client counts on what a connection has, because a pooler may give it another one.
+Planning a long statement takes longer than running it. The name is a hash of the statement's text, so a new release never meets a
+plan of an old one. No client relies on the statements of a connection, because a pooler may give it another connection.
 """
 
 import re
@@ -18,13 +18,13 @@ from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
-# Which statements the present connection is thought to have.
+# The statements that each connection is assumed to have prepared.
 _statements_by_connection: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedStatement:
-    """A statement's two texts: the one that has it planned and the one that calls it."""
+    """The two SQL texts of a prepared statement: `plan` prepares it and `call` executes it."""
 
     name: str
     plan: str
@@ -33,7 +33,7 @@ class PreparedStatement:
 
 @cache
 def prepare_statement(sql: str) -> PreparedStatement:
-    """The texts of a statement of constants, whose parameters are written by name."""
+    """Return the PREPARE and EXECUTE texts for `sql`, which must be a constant text with named parameters."""
     names = list(dict.fromkeys(_PARAMETER.findall(sql)))
     numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", sql)
     name = f"preceptor_{sha256(sql.encode()).hexdigest()[:32]}"
@@ -44,10 +44,10 @@ def prepare_statement(sql: str) -> PreparedStatement:
 def call_prepared(
     cursor: CursorWrapper, before: str, sql: str, params: Mapping[str, Any]
 ) -> None:  # Any: values of a statement
-    """Send `before` and the statement as one message, and leave the cursor at the statement's answer.
+    """Send `before` and the statement as one message, and leave the cursor at the statement's result.
 
-    A message that is refused because the connection has the plan, or has it not, did nothing. It is sent again without a plan,
-    since a pooler may answer the second from another connection than the first.
+    PostgreSQL refuses the whole message if the connection already has the plan that it prepares, or lacks the plan that it
+    executes. The statement is then sent again unprepared, since a pooler may route the message to another connection.
     """
     statement, has = prepare_statement(sql), _statements_by_connection.setdefault(connection.connection, set())
     try:

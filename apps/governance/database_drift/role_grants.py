@@ -1,6 +1,6 @@
-"""What each database role may write of each governed table: derived from the policy, held by the database, brought in line.
+"""Write privileges of each database role on governed tables: derived from the policy, compared with the database, and synced.
 
-Who reads what, and the tables that have no acts, are the migrations' business; `security_catalog.txt` says how they stand.
+Migrations grant the read privileges, and all privileges on tables without acts; `security_catalog.txt` records these.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,13 +18,14 @@ from apps.governance.database.sql_files import load_query
 from apps.governance.models import Governed
 from apps.governance.policy.policy_table import POLICY, Act, RowEffect
 
-# A removal begins with a lock, which needs the right to update some column; a trigger stamps this one.
+# Removing a row locks it first, which requires UPDATE on some column. A trigger stamps this column anyway, so the privilege is
+# harmless.
 LOCK_COLUMN: Final = "updated_at"
 _LIST_WRITE_RIGHTS: Final = load_query("apps/governance/database_drift/queries/list_write_rights.sql")
 
 
 class RoleGrant(NamedTuple):
-    """One right of one of the product's database roles, such as `UPDATE (body)` on a table."""
+    """One privilege of a database role, such as `UPDATE (body)` on a table."""
 
     table: str
     role: str
@@ -35,12 +36,12 @@ class RoleGrant(NamedTuple):
 
 
 def governed_models() -> dict[str, type[Governed]]:
-    """Every governed model by its noun."""
+    """Return every governed model by its noun."""
     return {model.noun: model for model in apps.get_models() if issubclass(model, Governed)}
 
 
 def rights_of_policy() -> frozenset[RoleGrant]:
-    """What the acts need, and nothing else."""
+    """Return exactly the privileges that the acts of the policy need."""
     models = governed_models()
     rights = frozenset(
         RoleGrant(models[noun]._meta.db_table, DATABASE_ROLES[role], right)
@@ -66,7 +67,7 @@ def _rights_needed(act: Act, role: Role, model: type[Governed]) -> Iterator[str]
 
 
 def rights_held(using: str = "default") -> frozenset[RoleGrant]:
-    """What the database grants the roles that actors run as, on governed tables."""
+    """Return the write privileges that the actors' database roles hold on governed tables."""
     tables = [model._meta.db_table for model in governed_models().values()]
     names = {role_name(role): role for role in set(DATABASE_ROLES.values())}
     with connections[using].cursor() as cursor:
@@ -75,24 +76,24 @@ def rights_held(using: str = "default") -> frozenset[RoleGrant]:
 
 
 def rights_drift(using: str = "default") -> list[str]:
-    """Each right that the database lacks or holds beyond the policy, in words."""
+    """A sentence for each right that the database lacks, or grants beyond the policy."""
     wanted, held = rights_of_policy(), rights_held(using)
     lacking = [f"{right}: the policy gives it and the database does not." for right in sorted(wanted - held)]
     return [*lacking, *(f"{right}: held beyond the policy." for right in sorted(held - wanted))]
 
 
 def sync_rights(using: str) -> int:
-    """Take away what is too much and give what lacks; returns how many rights changed. Runs as the database's owner."""
+    """Revoke surplus rights, grant missing ones, and return the number of changed rights. Runs as the database's owner."""
     wanted, before = rights_of_policy(), rights_held(using)
     with transaction.atomic(using=using):
-        # Taking a right from a table takes it from all its columns too.
+        # Revoking a right on a table revokes it on all its columns too.
         _execute(using, "REVOKE {} ON {} FROM {}", before - wanted)
         _execute(using, "GRANT {} ON {} TO {}", wanted - rights_held(using))
     return len(before ^ wanted)
 
 
 def _execute(using: str, statement: str, rights: Iterable[RoleGrant]) -> None:
-    # All of it are names of the catalog and of the policy; nothing a request carries comes here.
+    # These are names from the catalog and the policy; no value from a request reaches this statement.
     with connections[using].cursor() as cursor:
         for table, role, right in sorted(rights):
             cursor.execute(statement.format(right, table, f'"{settings.DATABASE_ROLE_PREFIX}_{role}"'))

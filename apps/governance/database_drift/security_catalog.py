@@ -33,28 +33,32 @@ _ROLES: Final = load_query("apps/governance/database_drift/queries/list_roles.sq
 
 _SECURITY: Final = (_TABLES, _CONSTRAINTS, _POLICIES, _TRIGGERS, _SCHEMA)
 _STRUCTURE: Final = (_COLUMNS, _STORAGE, _INDEXES)
-# An index added or a table tuned by hand gives nobody access, so a process serves in spite of such a line.
+# An index or a storage option that was added by hand gives nobody access, so processes start despite such a difference.
 _IS_STRUCTURE: Final = re.compile(
     r"\w+: (column|storage|INDEX|UNIQUE INDEX|constraint \w+ (UNIQUE|PRIMARY KEY|FOREIGN KEY \(\w+\))) ?"
 )
 
-# A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.
+# After a restore from a dump, PostgreSQL prints a list of texts in this form. It is rewritten to the form that migrations
+# produce.
 _ELEMENT: Final = r"'(?:[^']|'')*'::character varying::text"
 _RESTORED_ARRAY: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
 
 
 def catalog_facts(using: str = "default") -> list[str]:
-    """Every fact of the database at hand, in the names every installation shares."""
+    """Return every fact of this database, with role names that are the same in every installation."""
     return _facts(using, (*_SECURITY, *_STRUCTURE))
 
 
 def catalog_drift(using: str = "default") -> list[str]:
-    """Each fact that is declared and not there, or there and not declared."""
+    """Return a line for each declared fact that the database lacks, and for each fact of the database that is not declared."""
     return _differences(set(CATALOG_FILE.read_text().splitlines()), set(catalog_facts(using)))
 
 
 def security_drift(using: str = "default") -> list[str]:
-    """The same without columns, indexes, unique keys and plain references: what a process looks at before it serves."""
+    """Return `catalog_drift` without columns, indexes, unique keys and plain foreign keys.
+
+    Processes check this before they start.
+    """
     declared = {line for line in CATALOG_FILE.read_text().splitlines() if not _IS_STRUCTURE.match(line)}
     return _differences(declared, {line for line in _facts(using, _SECURITY) if not _IS_STRUCTURE.match(line)})
 
@@ -77,7 +81,7 @@ def _differences(declared: set[str], standing: set[str]) -> list[str]:
 
 
 def _rights(using: str) -> list[str]:
-    # What the policy derives is compared with the policy, not with a list.
+    # Privileges that the policy determines are compared with the policy (`rights_drift`), not with the file.
     governed = {model._meta.db_table for model in governed_models().values()}
     acting = {role_name(role) for role in set(DATABASE_ROLES.values())}
     return [
@@ -92,7 +96,7 @@ def _one_line(source: str) -> str:
 
 
 def _normalise_array_casts(line: str) -> str:
-    """A list whose elements are cast one by one, cast as a whole."""
+    """Rewrite an array whose elements are each cast as an array with a single cast."""
     return _RESTORED_ARRAY.sub(
         lambda found: f"ARRAY[{found[1].replace('::character varying::text', '::character varying')}]::text[]", line
     )

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ChangeRecord(models.Model):
-    """One governed write: who, which act, on what, from which version to which, and why. Append-only."""
+    """One governed write: the actor, the act, the row, its versions before and after, and the reason. Append-only."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     act = models.CharField(max_length=40, choices=[(act.value, act.value) for act in Act])
@@ -54,7 +54,10 @@ class ChangeRecord(models.Model):
 
 
 class ChangeText(models.Model):
-    """The words of a change, apart from its record so that erasure can remove them; salted so the hash tells nothing."""
+    """The text of a change.
+
+    It has its own table so that erasure can remove it; a salt keeps its hash from disclosing anything.
+    """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     record = models.OneToOneField(ChangeRecord, on_delete=models.PROTECT, related_name="text")
@@ -68,7 +71,7 @@ class ChangeText(models.Model):
 
 
 class Refusal(models.Model):
-    """One attempt that was refused: who, what, and the sentence it was refused with. Append-only."""
+    """One refused attempt: actor, act, subject, and the message of the refusal. Append-only."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     act = models.CharField(max_length=40, blank=True, choices=[(act.value, act.value) for act in Act])
@@ -94,10 +97,10 @@ class Refusal(models.Model):
 
 
 class AuditLink(models.Model):
-    """One link of a tenant's audit chain: the hash of an entry of its books, and of the link before. The database writes it."""
+    """One link of a tenant's audit chain: the hash of an entry and the hash of the previous link. The database writes it."""
 
     class EntryType(models.TextChoices):
-        """Which book the entry stands in."""
+        """The kind of the linked entry: a change record or a refusal."""
 
         CHANGE = "change"
         REFUSAL = "refusal"
@@ -123,7 +126,7 @@ class AuditLink(models.Model):
 
 
 class AuditCheck(models.Model):
-    """One verification of a tenant's audit chain: how far it reached, what stood there, and how much was wrong."""
+    """One verification of a tenant's audit chain: the last link, its hash, and the number of findings."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     position = models.BigIntegerField()

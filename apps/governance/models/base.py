@@ -1,7 +1,7 @@
-"""Base of governed models: `Governed` with its taint, and the guard that refuses a write outside an act.
+"""The base of governed models: `Governed`, its taint, and the guard that refuses writes outside a governed write.
 
-The guard catches the forgotten path (`save`, `update`, `create`, related managers, the admin's delete). The database's grants and
-row security cover whatever bypasses Python.
+The guard covers every write path of Django (`save`, `update`, `create`, related managers, the admin's delete). The database's
+grants and row security cover whatever bypasses the models.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,14 +17,14 @@ from apps.governance.database.actor_transaction import current_actor
 from apps.governance.errors import MissingActor, UngovernedWrite
 from apps.governance.refusal_log import RefusalSubject, record_refusal
 
-_is_write_open: ContextVar[bool] = ContextVar("door_open", default=False)
+_is_write_open: ContextVar[bool] = ContextVar("governed_write_open", default=False)
 
 Row = TypeVar("Row", bound=models.Model)
 
 
 @contextmanager
 def governed_write_open() -> Iterator[None]:
-    """Let writes through; only the door itself enters here."""
+    """Let writes pass the guard inside this block. Only `governed_write` uses it."""
     token = _is_write_open.set(True)
     try:
         yield
@@ -33,7 +33,7 @@ def governed_write_open() -> Iterator[None]:
 
 
 def refuse_ungoverned(model: type[models.Model]) -> None:
-    """Refuse a write that no act stands behind."""
+    """Raise `UngovernedWrite`, and log it, if no governed write is open."""
     if not _is_write_open.get():
         refusal = UngovernedWrite(
             f"{model._meta.verbose_name} is governed: write it through a function of its actions.py."
@@ -43,7 +43,7 @@ def refuse_ungoverned(model: type[models.Model]) -> None:
 
 
 def refuse_unless_acting(actor: Actor | None) -> None:
-    """Refuse to read for nobody, or for another than the one acting: PostgreSQL would show no row, and nothing would look wrong."""
+    """Raise `MissingActor` unless the current transaction runs as this actor; PostgreSQL would silently return no rows."""
     if actor is None:
         raise MissingActor("Name the actor whose rows to read.")
     if current_actor() != actor:
@@ -51,46 +51,46 @@ def refuse_unless_acting(actor: Actor | None) -> None:
 
 
 class GovernedQuerySet(models.QuerySet[Row]):
-    """Reads for everybody who may see the rows; writes only through the door."""
+    """A queryset with a filter for the rows that an actor may see. It refuses writes outside a governed write."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The rows of the actor's tenant. Fails closed without an actor, and unless the actor is the one acting."""
+        """Return the rows of the actor's tenant. Raises `MissingActor` unless the current transaction runs as this actor."""
         refuse_unless_acting(actor)
         return self.filter(tenant_id=actor.tenant_id)
 
     def create(self, **kwargs: Any) -> Row:
-        """Refused outside an act."""
+        """Create a row; refused outside a governed write."""
         refuse_ungoverned(self.model)
         return super().create(**kwargs)
 
     def bulk_create(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> list[Row]:
-        """Refused outside an act."""
+        """Create rows; refused outside a governed write."""
         refuse_ungoverned(self.model)
         return super().bulk_create(objs, *args, **kwargs)
 
     def bulk_update(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> int:
-        """Refused outside an act."""
+        """Update the given rows; refused outside a governed write."""
         refuse_ungoverned(self.model)
         return super().bulk_update(objs, *args, **kwargs)
 
     def update(self, **kwargs: Any) -> int:
-        """Refused outside an act."""
+        """Update all matching rows; refused outside a governed write."""
         refuse_ungoverned(self.model)
         return super().update(**kwargs)
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Refused outside an act."""
+        """Delete all matching rows; refused outside a governed write."""
         refuse_ungoverned(self.model)
         return super().delete()
 
     def _raw_delete(self, using: str | None) -> int:
-        # Django's collector, and with it the admin's delete, comes this way and never calls delete().
+        # Django's deletion collector, which the admin uses, calls this method and never `delete()`.
         refuse_ungoverned(self.model)
         return super()._raw_delete(using)
 
 
 class Taint(models.TextChoices):
-    """Whose words a row carries; the join of two is the later in this list."""
+    """The source of a row's text, in ascending order: a text from two sources has the later taint of the two."""
 
     OPERATOR = "operator"
     AGENT = "agent"
@@ -100,30 +100,33 @@ class Taint(models.TextChoices):
 
     @classmethod
     def joined(cls, *taints: str) -> "Taint":
-        """Whose words a row carries that was made of several."""
+        """Return the taint of a row that combines these sources: the latest of them in the enum."""
         return max(map(cls, taints), key=list(cls).index)
 
 
 class StateField(FSMField):
-    """A state that only transitions move. Migrations see a plain text: there, each copy of a machine would listen to all models."""
+    """A state field that only transitions may change.
+
+    Migrations see a plain text field, because every copy would register listeners on all models.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, protected=True, **kwargs)
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
-        """What stands in the table, and nothing of who moves it."""
+        """Return a plain text column for migrations, without the state machine."""
         name, _, arguments, options = super().deconstruct()
         del options["protected"]
         return name, "django.db.models.CharField", arguments, options
 
     if TYPE_CHECKING:
-        # Any: the package is untyped, and so is the text that a row has under such a field's name.
+        # Any: the package is untyped, and `FSMField` is declared as the text that rows hold in it.
         def __get__(self, row: Any, owner: Any) -> Any: ...
         def __set__(self, row: Any, value: Any) -> None: ...
 
 
 class Governed(FSMModelMixin, models.Model):
-    """A tenant's row that only acts may write. Version and time of change are stamped by the database."""
+    """A row of a tenant that only governed writes may change. The database stamps its version and time of change."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     version = models.PositiveIntegerField(default=1, editable=False)
@@ -131,34 +134,34 @@ class Governed(FSMModelMixin, models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True)
 
-    # What the acts on these rows are named after in the policy.
+    # The part before the dot in the names of this model's acts, such as `skill` in `skill.approve`.
     noun: ClassVar[str] = ""
-    # Fields no change record keeps a copy of: stamped by the database, or secret.
+    # Fields that change records do not copy, because the database stamps them or they are secret.
     unrecorded: ClassVar[frozenset[str]] = frozenset({"version", "updated_at", "created_at"})
-    # Fields that triggers fill in, read back after each write.
+    # Fields that triggers fill in; they are read back after each write.
     stamped: ClassVar[tuple[str, ...]] = ()
-    # Rows named by a customer's address are called by their number in records, which outlive an erasure.
+    # Change records outlive an erasure, so a row whose label is a customer's address is named by its id in them.
     named_by_customer: ClassVar[bool] = False
-    # The version that the next act on this row in hand has to find, where a surface was told one beside the act's own words.
+    # The version that the next act on this object expects, if a surface received it outside the act's values (If-Match).
     expected_version: int | None = None
 
     class Meta:
         abstract = True
-        # Related managers write through the base manager; it must be the guarded one.
+        # Related managers write through the base manager, so it must be the guarded one.
         base_manager_name = "objects"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Refused outside an act."""
+        """Save the row; refused outside a governed write."""
         refuse_ungoverned(type(self))
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refused outside an act."""
+        """Delete the row; refused outside a governed write."""
         refuse_ungoverned(type(self))
         return super().delete(*args, **kwargs)
 
     @property
     def agent_concerned(self) -> int | None:
-        """The agent the row belongs to, whose grants decide; None where it is the whole tenant's."""
+        """The id of the agent whose grants apply to the row; None for a row of the whole tenant."""
         agent_id: int | None = getattr(self, "agent_id", None)
         return agent_id

@@ -1,4 +1,4 @@
-"""What waits for a person, and the journal of who said yes to which bytes."""
+"""Proposals that await a person's decision, and the journal of approvals."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Self
@@ -11,32 +11,32 @@ from apps.governance.models.base import Governed, GovernedQuerySet, StateField
 from apps.governance.policy.risk_tiers import RiskTier
 
 CLAIM_DURATION = timedelta(minutes=30)
-# Moves that are not asked for by the name of the state they reach: each is an act with words of its own.
 RISK_CHOICES: Final = [(tier.value, tier.value) for tier in RiskTier]
+# Marks transitions that cannot be requested by the name of the target state, because each has its own act.
 HAS_OWN_ACT: Final = {"by_name": False}
 
 
 class ProposalQuerySet(GovernedQuerySet["Proposal"]):
-    """Adjectives for proposals."""
+    """Filters for proposals."""
 
     def open(self) -> Self:
-        """Those that wait for a person."""
+        """Return the proposals that await a decision, including snoozed ones."""
         return self.filter(state=Proposal.State.OPEN)
 
     def waiting(self, now: datetime) -> Self:
-        """The open ones that nobody put off until later."""
+        """Return the open proposals that are not snoozed."""
         return self.open().filter(models.Q(snoozed_until=None) | models.Q(snoozed_until__lte=now))
 
     def about(self, target: Governed) -> Self:
-        """Those that would change this row."""
+        """Return the proposals that would change this row."""
         return self.filter(target_type=target._meta.label_lower, target_id=target.pk)
 
 
 class Proposal(Governed):
-    """A change an agent may not make itself: the same content, waiting for a person, bound to what it was read from."""
+    """A proposed change that needs a person's approval, bound to the text that the proposer read."""
 
     class Kind(models.TextChoices):
-        """What would change if a person says yes."""
+        """The kind of change that an approval makes."""
 
         PERSONA_PATCH = "persona.patch", "Persona patch"
         PERSONA_FIELDS = "persona.fields", "Persona sections"
@@ -52,7 +52,7 @@ class Proposal(Governed):
         RULE_CHANGE = "rule.change", "Change of a rule"
 
     class State(models.TextChoices):
-        """Where the proposal is on its way; only what is applied longer than a minute stays so for good."""
+        """The state of a proposal. Every state can return to open; an applied proposal can only within a minute."""
 
         OPEN = "open"
         APPLIED = "applied"
@@ -61,7 +61,7 @@ class Proposal(Governed):
         QUARANTINED = "quarantined"
 
     class Reason(models.TextChoices):
-        """Why a person said no, in a word the agent can learn from."""
+        """Why a proposal was rejected, as a code that the agent can learn from."""
 
         WRONG = "wrong", "Wrong"
         DUPLICATE = "duplicate", "Says what is there already"
@@ -72,7 +72,7 @@ class Proposal(Governed):
         OTHER = "other", "Other"
 
     kind = models.CharField(max_length=30, choices=Kind.choices)
-    # Open for what belongs to no one agent: the organisation's rules, when a person proposes them.
+    # Null if a person proposes a rule for the whole organisation, which belongs to no single agent.
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, blank=True)
     target_type = models.CharField(max_length=60)
     target_id = models.BigIntegerField()
@@ -92,7 +92,7 @@ class Proposal(Governed):
     proposed_by = models.CharField(max_length=200)
     proposers = models.JSONField(default=list, blank=True)
     state = StateField(max_length=12, choices=State.choices, default=State.OPEN)
-    # Counted up each time it opens again, so that no earlier approval is taken for a new one.
+    # Incremented at each reopening, so that an earlier approval does not count for the new round.
     round = models.PositiveIntegerField(default=1, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     snoozed_until = models.DateTimeField(null=True, blank=True)
@@ -118,7 +118,7 @@ class Proposal(Governed):
     class Meta(Governed.Meta):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
-            # What people ask for everybody is not the agents' to see, so it must not stand in the way of theirs either.
+            # An agent cannot see a person's proposal for the whole organisation, so that proposal must not block the agent's own.
             models.UniqueConstraint(
                 models.F("tenant"),
                 models.F("target_type"),
@@ -152,8 +152,8 @@ class Proposal(Governed):
         return f"{self.get_kind_display()} for {self.target_label}"
 
     @property
-    def words(self) -> Any:  # Any: what the kind holds
-        """What would be applied: the proposer's words, or what a reviewer made of them."""
+    def words(self) -> Any:  # Any: the content depends on the kind
+        """The content that an approval would apply: the reviewer's edit if there is one, else the proposer's content."""
         return self.content if self.edited_content is None else self.edited_content
 
     @property
@@ -163,41 +163,42 @@ class Proposal(Governed):
 
     @property
     def authorship(self) -> dict[str, int | str]:
-        """What the record of the applied change keeps: whoever signs for the words did not write them."""
+        """Evidence for the change record of the applied change, which names the proposer; the record's actor only approved."""
         return {"proposal_id": self.pk, "proposed_by": self.proposed_by}
 
     def claim_stands(self, now: datetime) -> bool:
-        """Whether somebody said lately that they are looking at it."""
+        """Whether the claim on the proposal has not lapsed yet (`CLAIM_DURATION`)."""
         return self.claimed_at is not None and now - self.claimed_at < CLAIM_DURATION
 
     @transition(field=state, source=State.OPEN, target=State.APPLIED)
     def apply(self) -> None:
-        """A person said yes and the change is made."""
+        """Mark the proposal as applied. The caller makes the change in the same transaction."""
 
     @transition(field=state, source=State.OPEN, target=State.REJECTED)
     def reject(self) -> None:
-        """A person said no."""
+        """Mark the proposal as rejected by a person."""
 
     @transition(field=state, source=State.OPEN, target=State.EXPIRED, custom=HAS_OWN_ACT)
     def expire(self) -> None:
-        """Nobody decided in time; a person may still take it up again."""
+        """Close the proposal because its time for a decision ran out. A person may reopen it."""
 
     @transition(field=state, source=State.OPEN, target=State.QUARANTINED)
     def quarantine(self) -> None:
-        """Held apart by a person, who says why; nobody decides on it until it is released."""
+        """Block all decisions on the proposal until a person releases it."""
 
     @transition(
         field=state, source=[State.REJECTED, State.EXPIRED, State.QUARANTINED, State.APPLIED], target=State.OPEN
     )
     def reopen(self) -> None:
-        """It waits again, with no approval; what is applied only within a minute, which the database holds to."""
+        """Reopen the proposal. The database refuses this for a proposal that was applied more than a minute ago."""
 
 
 class Approval(models.Model):
-    """One reviewer's yes to exactly these bytes. Append-only."""
+    """One reviewer's approval of the proposal's exact bytes. Append-only."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    # The database refuses the deletion itself; Django would look, where an agent that takes its proposal back may not.
+    # The database refuses the deletion. Django's own check would read approvals, which an agent that withdraws its proposal may
+    # not.
     proposal = models.ForeignKey(Proposal, on_delete=models.DO_NOTHING, related_name="approvals")
     user_id = models.BigIntegerField()
     user_label = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""The names of everything that can be done; who may do it says the policy."""
+"""The names of all acts. The policy table says who may perform them."""
 
 from enum import StrEnum
 
@@ -181,10 +181,10 @@ class Act(StrEnum):
 
     @property
     def noun(self) -> str:
-        """What the act is named after; governed models declare theirs."""
+        """The part before the dot, which the governed model declares as its `noun`."""
         return self.value.partition(".")[0]
 
     @property
     def verb(self) -> str:
-        """What is done to it."""
+        """The part after the dot."""
         return self.value.partition(".")[2]

@@ -1,4 +1,4 @@
-"""`PolicyRule`, one row of the policy table, its risk and effect, and the long field lists that several acts share."""
+"""`PolicyRule`, the type of one row of the policy table, its risk and row effect, and field lists that several acts share."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,25 +6,25 @@ from typing import Final
 
 from apps.governance.actors import Role
 
-# The noun that carries what somebody may only propose.
+# The noun of the row that stores a proposed change.
 PROPOSAL = "proposal"
 
 
 class Risk(StrEnum):
-    """What a mistaken yes would cost."""
+    """How costly a mistaken approval would be."""
 
     LOW = "low"
     HIGH = "high"
 
 
 class RowEffect(StrEnum):
-    """What becomes of the governed row an act is about."""
+    """The effect of an act on its governed row."""
 
     MAKES = "makes"
     CHANGES = "changes"
     WRITES = "makes or changes"
     REMOVES = "removes"
-    # A journal or a counter is written instead.
+    # The act writes no governed row; it writes a journal or a counter.
     NOTHING = "nothing"
 
 
@@ -32,51 +32,51 @@ class RowEffect(StrEnum):
 class PolicyRule:
     """One row of the policy table."""
 
-    # The roles whose act applies at once.
+    # The roles for which the act takes effect at once.
     direct: frozenset[Role]
-    # The roles that may bring the same content as a proposal.
+    # The roles that may propose the change.
     proposes: frozenset[Role] = frozenset()
-    # The governed columns that the actor chooses the values of; each is a permission beside the act's own.
+    # The governed columns whose values the actor chooses. Each needs a permission in addition to the act's own.
     fields: tuple[str, ...] = ()
-    # Those of `fields` that are written only while the row is made.
+    # Those of `fields` that can be written only when the row is created.
     settled: frozenset[str] = frozenset()
-    # The columns that the act fills by itself, such as the signer and the time.
+    # The columns that the act itself fills in, such as the author and the time.
     stamps: tuple[str, ...] = ()
-    # The columns that it fills for people alone, because an agent's signature is none.
+    # The columns that the act fills in only for people, because an agent cannot sign.
     signs: tuple[str, ...] = ()
     does: RowEffect = RowEffect.CHANGES
-    # The noun whose row is written, where that is not the act's own.
+    # The noun of the row that is written, if it differs from the act's noun.
     on: str = ""
     risk: Risk = Risk.LOW
-    # How many people must agree before the content of a proposal takes effect; its risk tier may require more.
+    # The number of people who must approve before a proposal takes effect; the risk tier may require more.
     reviewers: int = 0
 
     def writes(self, *, adding: bool) -> frozenset[str]:
-        """The governed fields of a row that the act makes, or of one that stands already."""
+        """Return the governed fields that the act may write: of a new row (`adding`), or of an existing row."""
         return frozenset(self.fields) if adding else frozenset(self.fields) - self.settled
 
     @property
     def allowed(self) -> frozenset[Role]:
-        """Every role that may come to the door with this act at all."""
+        """Every role that may perform or propose the act."""
         return self.direct | self.proposes
 
     @property
     def makes(self) -> bool:
-        """Whether it may bring a row into being."""
+        """Whether the act may create a row."""
         return self.does in {RowEffect.MAKES, RowEffect.WRITES}
 
     @property
     def changes(self) -> bool:
-        """Whether it may write a row that stands already."""
+        """Whether the act may change an existing row."""
         return self.does in {RowEffect.CHANGES, RowEffect.WRITES}
 
     @property
     def removes(self) -> bool:
-        """Whether it may take a row away."""
+        """Whether the act may delete a row."""
         return self.does is RowEffect.REMOVES
 
 
-# What people choose about how an agent runs.
+# The settings of an agent.
 AGENT_RUN_FIELDS: Final = (
     *("title", "model", "contract", "has_learning", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *(

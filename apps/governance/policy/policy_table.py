@@ -1,23 +1,23 @@
 """The policy table: who may perform which act, and which columns the act writes. Grants narrow it and never widen it.
 
-Every act has one rule, and all that limits a write follows from it: the check of `governed`, the permissions that grants consist
-of (R015-R024), the columns that database roles may write, the fields of console forms and REST bodies, and docs/policy.md. An
-auditor can print the table. A rule reads like this:
+Every act has one rule, from which everything that limits a write is derived: the check of `governed`, the permissions that
+grants consist of (R015-R024), the columns that database roles may write, the fields of console forms and REST bodies, and
+docs/policy.md. An auditor can print the table. An example of a rule:
 
     Act.NOTE_AMEND: PolicyRule(direct=PEOPLE | _AGENT, fields=("text", "due_at"), stamps=("author", "taint"))
 
-People and agents change a note at once. Their values go into `text` and `due_at`; the act itself fills `author` and `taint`.
-Whatever is left out keeps its default: nobody proposes the act, it changes an existing row, and its risk is low. `PolicyRule`
-explains each value.
+People and agents may change a note directly. They choose `text` and `due_at`; the act itself fills in `author` and `taint`.
+Parameters that are left out have their defaults: nobody proposes the act, it changes an existing row, and its risk is low.
+`PolicyRule` explains each value.
 
 To add an act:
 1. Name it in acts.py: `NOTE_PIN = "note.pin"`.
-2. Add its rule here, beside the acts of the same noun. Name every column that the act writes: in `fields` if somebody chooses
+2. Add its rule here, next to the acts of the same noun. Name every column that the act writes: in `fields` if somebody chooses
    the value, in `stamps` if the act does. A write to any other column is refused.
 3. Write the action, a function around `governed(Act.NOTE_PIN, ...)`, in actions.py of the app.
 4. Offer it: in `acts` of a REST view, as a button of a console page. Then run `manage.py sync_policy --write-docs`.
 
-`LEARNING_POLICY` holds the rows about lessons, recurring edits, reported replies and contradictions: people decide on those.
+`LEARNING_POLICY` holds the rules for lessons, recurring edits, reported replies and contradictions, which people decide on.
 """
 
 from collections.abc import Mapping
@@ -110,7 +110,7 @@ _ALL_BUT_STAFF = frozenset(Role) - {Role.STAFF}
 _ADMIN = frozenset({Role.ADMIN})
 _AGENT = frozenset({Role.AGENT})
 _STAFF = frozenset({Role.STAFF})
-# The roles that administer a tenant and read none of its content.
+# The roles that administer a tenant without reading its content.
 _TENANT_MAINTAINERS = _ADMIN | _SYSTEM | _STAFF
 _OWNER_FIELDS = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
@@ -470,22 +470,22 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
 
 
 def codename(act: Act, field: str = "") -> str:
-    """The guardian permission of an act, or of one governed field of it."""
+    """Return the name of the guardian permission for an act, or for one governed field of the act."""
     name = act.value.replace(".", "_")
     return f"{name}__{field}" if field else name
 
 
 def codenames(act: Act) -> tuple[str, ...]:
-    """The act's permission and one for each of its governed fields."""
+    """Return the names of the act's permission and of the permissions for its governed fields."""
     return (codename(act), *(codename(act, field) for field in POLICY[act].fields))
 
 
 def permissions() -> list[tuple[str, Any]]:
-    """Every permission the policy knows, as a model's Meta wants them (its stubs ask for lazy strings too: Any)."""
+    """Return every permission of the policy, in the form of a model's Meta (Any: the stubs also require lazy strings)."""
     return [(name, f"May {name.replace('__', ', field ').replace('_', ' ')}") for act in Act for name in codenames(act)]
 
 
 @cache
 def default_grants(role: Role) -> frozenset[str]:
-    """The permissions of a role in a tenant that has not changed them."""
+    """Return the permissions that a role has by default in a tenant."""
     return frozenset(name for act, rule in POLICY.items() if role in rule.allowed for name in codenames(act))

@@ -1,4 +1,4 @@
-"""How much a change can break, and who has to agree to it; pure."""
+"""Risk tiers of changes, and the approvals that each tier requires. Pure functions."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 
 class RiskTier(StrEnum):
-    """What a mistaken yes would cost, from little to much."""
+    """How costly a mistaken approval would be, from low to high."""
 
     LOW = "low"
     ELEVATED = "elevated"
@@ -15,7 +15,7 @@ class RiskTier(StrEnum):
 
 
 class RiskFactor(StrEnum):
-    """What a change reaches."""
+    """An effect of a change that raises its risk tier."""
 
     AVOID = "avoid"
     CONTRACT = "contract"
@@ -49,7 +49,7 @@ TIER_BY_FACTOR: Mapping[RiskFactor, RiskTier] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ReviewTerms:
-    """What a tenant decided about its reviews, and whom it has for them where that is known."""
+    """A tenant's review settings. `people` are the ids of members who may review, or None if they are unknown."""
 
     high_risk_reviewers: int = 2
     proposal_days: int = 30
@@ -59,29 +59,32 @@ class ReviewTerms:
 
 @dataclass(frozen=True, slots=True)
 class RequiredApprovals:
-    """Who has to agree: how many, and whether whoever wrote or edited the words may be one of them."""
+    """The number of reviewers who must approve, and whether an author or editor of the words may be one of them."""
 
     reviewers: int
     may_self_approve: bool
 
 
 def tier_of(touches: Iterable[RiskFactor]) -> RiskTier:
-    """The highest risk of anything that is touched."""
+    """Return the highest risk tier of these factors."""
     return highest_tier(*(TIER_BY_FACTOR[touch] for touch in touches))
 
 
 def highest_tier(*tiers: RiskTier) -> RiskTier:
-    """The one that asks most; nothing at all is low."""
+    """Return the highest of these tiers; low if there are none."""
     return max(tiers, key=list(RiskTier).index, default=RiskTier.LOW)
 
 
 def approvals_for_tier(tier: RiskTier, high_risk_reviewers: int) -> RequiredApprovals:
-    """At high risk nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
+    """Return the approvals that a tier requires.
+
+    At high risk authors may not approve their own words, unless the tenant requires only one reviewer.
+    """
     if tier is RiskTier.HIGH and high_risk_reviewers > 1:
         return RequiredApprovals(high_risk_reviewers, may_self_approve=False)
     return RequiredApprovals(1, may_self_approve=True)
 
 
 def counted_approvals(reviewers: Collection[int | None], authors: Collection[int], panel: RequiredApprovals) -> int:
-    """How many of those who approved these bytes count."""
+    """Return the number of reviewers whose approvals count. Authors do not count if self-approval is not permitted."""
     return len(set(reviewers) if panel.may_self_approve else set(reviewers) - set(authors))

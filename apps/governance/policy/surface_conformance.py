@@ -1,4 +1,4 @@
-"""What a surface says of itself, so that the policy's page can tell where each act is offered and `--check` whether it agrees."""
+"""Registry of the surfaces and the acts that each one offers, for `docs/policy.md` and `sync_policy --check`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.governance.policy.policy_table import Act
 
 @dataclass(frozen=True, slots=True)
 class SurfaceConformance:
-    """A way in: in whose words it offers each act, and each place where it departs from the policy."""
+    """A surface, with functions that return where it offers each act, and a line for each departure from the policy."""
 
     name: str
     offers: Callable[[], Mapping[Act, Iterable[str]]]
@@ -21,19 +21,19 @@ _surfaces_by_name: dict[str, SurfaceConformance] = {}
 
 
 def register_surface(surface: SurfaceConformance) -> None:
-    """Called once by each surface's `policy_conformance.py`."""
+    """Register a surface. Each surface's `policy_conformance.py` calls this once."""
     _surfaces_by_name[surface.name] = surface
 
 
 def surfaces() -> tuple[SurfaceConformance, ...]:
-    """Every surface there is, by name."""
-    # Only who asks pays for importing every page and view.
+    """Return all registered surfaces, sorted by name."""
+    # Not discovered at start-up, because discovery imports every page and view.
     autodiscover_modules("policy_conformance")
     return tuple(_surfaces_by_name[name] for name in sorted(_surfaces_by_name))
 
 
 def acts_by_surface() -> dict[Act, dict[str, list[str]]]:
-    """For each act the surfaces that offer it, and how."""
+    """Return, for each act, the surfaces that offer it and the places where they do."""
     found: dict[Act, dict[str, list[str]]] = {act: {} for act in Act}
     for surface in surfaces():
         for act, ways in surface.offers().items():
@@ -42,5 +42,5 @@ def acts_by_surface() -> dict[Act, dict[str, list[str]]]:
 
 
 def all_policy_violations() -> list[str]:
-    """Where a surface departs from the policy, in words that name the place."""
+    """Return a line for each departure of a surface from the policy, prefixed with the surface's name."""
     return [f"{surface.name}: {line}" for surface in surfaces() for line in surface.departures()]

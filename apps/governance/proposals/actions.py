@@ -1,4 +1,7 @@
-"""Acts on proposals; what a proposal changes when applied is its noun's act, and `apps.review` brings the two together."""
+"""Governed writes on proposals.
+
+Applying the proposed change is a separate act; `apps.review` performs both in one transaction.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -42,7 +45,7 @@ UNDO_WITHIN = timedelta(minutes=1)
 def open_proposal(
     target: Governed, *, actor: Actor, act: Act, change: ProposedChange, terms: ReviewTerms | None = None
 ) -> Proposal:
-    """Put a change before a person. A second proposal of the kind revises the open one and adds its evidence."""
+    """Submit a change for approval. If the target has an open proposal of this kind, revise it and add the new evidence."""
     terms = terms or ReviewTerms()
     authorize(actor, act, target.tenant_id, change.fields_of(act), agent_id=target.agent_concerned)
     with acting_as(actor):
@@ -65,7 +68,10 @@ def approve_proposal(
     terms: ReviewTerms | None = None,
     read_at: int | None = None,
 ) -> Proposal:
-    """Say yes to the bytes that were read, or to what one made of them. Whether that is enough, `has_enough_approvals` says."""
+    """Approve the bytes that the reviewer read, or the reviewer's edit.
+
+    `has_enough_approvals` tells whether the approvals suffice.
+    """
     with acting_as(actor):
         act = Act.PROPOSAL_APPROVE
         with governed(act, proposal, actor=actor, read_at=read_at, reason=verdict.reason) as row:
@@ -78,7 +84,7 @@ def approve_proposal(
 def reject_proposal(
     proposal: Proposal, *, actor: Actor, reason: str, reason_code: str = "", read_at: int | None = None
 ) -> Proposal:
-    """Say no. The target stays as it is; the reason stays with the proposal and is told to the agent."""
+    """Reject a proposal. The target does not change; the reason is stored with the proposal, where the agent can read it."""
     with governed(Act.PROPOSAL_REJECT, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         row.reject()
         _record_decision(row, actor, reason)
@@ -94,7 +100,7 @@ def settle_proposal(
     reason: str = "",
     replaced: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Close a proposal whose change has been made in the same transaction; what it replaced is kept for an undo."""
+    """Mark a proposal as applied after its change was made in the same transaction. The replaced values are kept for an undo."""
     with governed(Act.PROPOSAL_APPLY, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         row.apply()
         _record_decision(row, actor, reason)
@@ -103,7 +109,7 @@ def settle_proposal(
 
 
 def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
-    """Take one's own yes back within a minute; the target is put back in the same transaction."""
+    """Undo one's own approval within a minute. The caller restores the target in the same transaction."""
     with governed(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as row:
         _refuse_undo(row, actor)
         _reset_to_open(row)
@@ -114,7 +120,7 @@ def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = Non
 def reopen_proposal(
     proposal: Proposal, *, actor: Actor, reason: str = "", terms: ReviewTerms | None = None, read_at: int | None = None
 ) -> Proposal:
-    """Take up again what was rejected or ran out of time. Earlier approvals do not count."""
+    """Reopen a rejected or expired proposal. Earlier approvals do not count."""
     with governed(Act.PROPOSAL_REOPEN, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         _refuse_other_states(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
         _reset_to_open(row)
@@ -123,9 +129,9 @@ def reopen_proposal(
 
 
 def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
-    """Hold a proposal apart: nobody decides on it, and its agent does not revise it, until somebody releases it."""
+    """Quarantine a proposal: until a person releases it, nobody may decide on it and its agent may not revise it."""
     with governed(Act.PROPOSAL_QUARANTINE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_blank(reason, "Say why it is held apart; whoever releases it has to know.")
+        refuse_blank(reason, "Give a reason for the quarantine. The person who releases the proposal has to know it.")
         row.quarantine()
         _record_decision(row, actor, "")
         row.quarantine_reason = reason
@@ -133,19 +139,19 @@ def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_a
 
 
 def release_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
-    """Let a proposal wait again that was held apart."""
+    """Release a proposal from quarantine, which reopens it."""
     with governed(Act.PROPOSAL_RELEASE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
-        refuse_blank(reason, "Say why it may be decided on again.")
+        refuse_blank(reason, "Give a reason for the release.")
         _refuse_other_states(row, "release", Proposal.State.QUARANTINED)
         _reset_to_open(row)
     return proposal
 
 
 def expire_proposal(proposal: Proposal, *, actor: Actor) -> Proposal:
-    """Close a proposal that nobody decided on in time. A person may reopen it."""
+    """Expire a proposal that nobody decided on in time. A person may reopen it."""
     with governed(Act.PROPOSAL_EXPIRE, proposal, actor=actor) as row:
         if row.expires_at is None or row.expires_at > timezone.now():
-            raise IllegalTransition("This proposal has time left; only what ran out of time expires.")
+            raise IllegalTransition("This proposal has not run out of time, so it does not expire yet.")
         row.expire()
         _record_decision(row, actor, "")
     return proposal
@@ -154,17 +160,17 @@ def expire_proposal(proposal: Proposal, *, actor: Actor) -> Proposal:
 def snooze_proposal(
     proposal: Proposal, *, actor: Actor, until: datetime | None, read_at: int | None = None
 ) -> Proposal:
-    """Put a proposal off; it is back in the queue by itself at that moment, and with None at once."""
+    """Hide a proposal from the waiting queue until `until`; None ends the snooze at once."""
     with governed(Act.PROPOSAL_SNOOZE, proposal, actor=actor, read_at=read_at) as row:
         refuse_undecidable(row)
         if until is not None and until <= timezone.now():
-            raise Invalid("Name a moment that is still to come.", {"until": ["This lies in the past."]})
+            raise Invalid("Choose a moment in the future.", {"until": ["This lies in the past."]})
         row.snoozed_until = until
     return proposal
 
 
 def claim_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
-    """Say that one is looking at it. It keeps nobody else from deciding, and is forgotten after half an hour."""
+    """Mark a proposal as being reviewed by the actor. Others may still decide on it; the claim lapses after half an hour."""
     with governed(Act.PROPOSAL_CLAIM, proposal, actor=actor, read_at=read_at) as row:
         refuse_undecidable(row)
         row.claimed_by, row.claimed_by_id, row.claimed_at = actor.label, actor.user_id, timezone.now()
@@ -172,7 +178,7 @@ def claim_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = No
 
 
 def request_revision(proposal: Proposal, *, actor: Actor, words: str, read_at: int | None = None) -> Proposal:
-    """Ask the agent to say it otherwise. It reads the words with its proposal, and its answer clears them."""
+    """Ask the agent to revise its proposal. The agent reads the request with the proposal; a revision clears it."""
     with governed(Act.PROPOSAL_REQUEST_REVISION, proposal, actor=actor, read_at=read_at, reason=words) as row:
         refuse_undecidable(row)
         refuse_blank(words, "Say what the agent should change.", "revision_request")
@@ -188,7 +194,7 @@ def rebase_proposal(
     words: Mapping[str, Any] | None = None,
     read_at: int | None = None,
 ) -> Proposal:
-    """Bind a proposal to what is live now, with the same words or with new ones. Earlier approvals do not count."""
+    """Bind a proposal to the current live text, with the same words or new ones. Earlier approvals no longer count."""
     with governed(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as row:
         refuse_undecidable(row)
         _set_base(row, base)
@@ -199,7 +205,7 @@ def rebase_proposal(
 
 
 def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> None:
-    """Take an open proposal back that nobody approved, in no wording, or commented on. Its words stay in the change record."""
+    """Withdraw an open proposal that was never approved or commented on. The change record keeps its words."""
     with conflict_if_approved(), acting_as(actor):
         with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
             refuse_undecidable(row)
@@ -234,12 +240,15 @@ def _set_base(row: Proposal, base: ProposalBase) -> None:
 
 def _set_edited_content(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
     row.edited_content, row.edited_by, row.edited_by_id = dict(words), actor.label, actor.user_id
-    # The last editor's name stands in the row; all of them wrote these words.
+    # `edited_by` names only the last editor, but every editor is an author of these words.
     row.proposers = sorted({*row.proposers, *([] if actor.user_id is None else [actor.user_id])})
 
 
 def _count_approval(row: Proposal, actor: Actor, verdict: ApprovalVerdict, terms: ReviewTerms) -> bool:
-    """Whether the yes counts; an editor's does not where nobody may judge their own words."""
+    """Write the approval to the row, and return whether it counts.
+
+    An author's approval does not count if self-approval is not permitted.
+    """
     refuse_undecidable(row)
     refuse_changed_content(row, verdict.reviewed_sha256)
     edits = verdict.edits(row)
@@ -258,7 +267,7 @@ def _count_approval(row: Proposal, actor: Actor, verdict: ApprovalVerdict, terms
 
 def _create_approval(proposal: Proposal, actor: Actor, verdict: ApprovalVerdict) -> None:
     if actor.user_id is None:
-        raise MissingActor("An approval names the person who gave it.")
+        raise MissingActor("An approval needs a person as its actor.")
     Approval.objects.create(
         tenant_id=proposal.tenant_id,
         proposal=proposal,
@@ -293,6 +302,6 @@ def _refuse_undo(row: Proposal, actor: Actor) -> None:
     _refuse_other_states(row, "undo", Proposal.State.APPLIED)
     if row.decided_by_id != actor.user_id:
         raise NotPermitted(f"Only {row.decided_by}, who applied it, may undo it. Propose the change back instead.")
-    # The database's clock: the one that stamped the decision.
+    # Compare with the database's clock, which also stamped the decision.
     if not Proposal.objects.filter(pk=row.pk, decided_at__gt=Now() - UNDO_WITHIN).exists():
-        raise IllegalTransition("The minute in which an approval can be undone is over. Change what is live instead.")
+        raise IllegalTransition("An approval can be undone only within a minute. Change the live text instead.")

@@ -1,6 +1,6 @@
-"""Rules of proposals: the values a proposer and a reviewer hand in, the refusals of both, and the evidence count.
+"""Rules of proposals: the inputs of proposers and reviewers, the refusals for both, and the evidence count.
 
-The evidence count is pure. It counts each conversation that asks for the change once.
+The evidence count is pure. It counts each conversation that requests the change once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,24 +28,27 @@ from apps.governance.policy.risk_tiers import RequiredApprovals, ReviewTerms, Ri
 NAMED_IN_FULL_QUEUE = 5
 REJECTIONS_SHOWN = 3
 APPROVED_ALREADY = (
-    "Somebody approved this already, or an earlier wording of it, or commented on it, so it is not taken back."
+    "Somebody already approved this or an earlier wording of it, or commented on it, so it cannot be withdrawn."
     " Reject it instead."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedOutcome:
-    """What a yes would make of a row: other values, or its end. `is_signed` where somebody would answer for all of it."""
+    """The effect of an approval on a row: new values, or retirement (`goes`).
+
+    `is_signed`: the approver signs for the whole text.
+    """
 
     row: Governed
-    values: Mapping[str, Any]  # Any: a text or lines
+    values: Mapping[str, Any]  # Any: a text or a list of lines
     is_signed: bool = True
     goes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalBase:
-    """What a change was read from: the target's version, the hash of what is bound, and its texts."""
+    """The target's version, hash and texts that the proposed change was written for. The hash binds the proposal to that text."""
 
     version: int
     sha256: str
@@ -54,7 +57,7 @@ class ProposalBase:
 
 @dataclass(frozen=True, slots=True)
 class ProposedChange:
-    """What would change if a person says yes, and what the proposer read. `agent_id` is None for what belongs to no one agent."""
+    """A change to propose, and the base that the proposer read. `agent_id` is None if the change belongs to no single agent."""
 
     kind: Proposal.Kind
     agent_id: int | None
@@ -65,19 +68,19 @@ class ProposedChange:
     base_version: int = 0
     base_content: Mapping[str, Any] = field(default_factory=dict)
     risk: RiskTier = RiskTier.LOW
-    # Whose words they are, if not just those of whoever proposes.
+    # The author of the words, if it is not the actor who proposes them.
     proposed_by: str = ""
     taint: Taint | None = None
 
     def fields_of(self, act: Act) -> frozenset[str]:
-        """The governed fields it is about: those it names, or else whatever the act is for."""
+        """Return the governed fields that the content names, or all fields of the act if the content is free text."""
         governs = frozenset(POLICY[act].fields)
         return (frozenset(self.content) & governs or governs) if self.content else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalVerdict:
-    """A reviewer's yes: to which bytes, edited how and over what, with which findings confirmed."""
+    """A reviewer's approval: the hash of the bytes that were read, an optional edit with its base, and the confirmed findings."""
 
     reviewed_sha256: str
     risk: RiskTier
@@ -87,36 +90,36 @@ class ApprovalVerdict:
     reason: str = ""
 
     def edits(self, proposal: Proposal) -> bool:
-        """Whether the words are not those that stood there."""
+        """Whether the reviewer changed the words."""
         return self.edited is not None and dict(self.edited) != proposal.words
 
 
 def approvals_required(proposal: Proposal, terms: ReviewTerms) -> RequiredApprovals:
-    """Who has to agree to it as it stands."""
+    """Return the approvals that the proposal requires at its current risk."""
     return approvals_for_tier(RiskTier(proposal.risk), terms.high_risk_reviewers)
 
 
 def has_enough_approvals(proposal: Proposal, terms: ReviewTerms) -> bool:
-    """Whether everybody who has to agree has."""
+    """Whether enough reviewers have approved."""
     return proposal.approval_count >= approvals_required(proposal, terms).reviewers
 
 
 def authors_of(proposal: Proposal) -> set[int]:
-    """Who proposed the words or edited them."""
+    """Return the ids of the users who proposed or edited the words."""
     return {*proposal.proposers, *({proposal.edited_by_id} - {None})}
 
 
 def reviewers_of(proposal: Proposal) -> list[Approval]:
-    """Who agreed to the bytes that stand there now."""
+    """Return the approvals of the proposal's current bytes."""
     return list(Approval.objects.filter(proposal=proposal, content_sha256=proposal.content_sha256))
 
 
 def refuse_changed_content(proposal: Proposal, reviewed_sha256: str) -> None:
-    """Refuse a yes to other bytes than those that stand there."""
+    """Refuse a decision if the reviewer read other bytes than the current ones."""
     if proposal.content_sha256 != reviewed_sha256:
         raise ReviewedContentChanged(
             "The proposal is not what you read: somebody revised it, edited it or bound it to a newer text since."
-            " Read it again and decide on what stands there.",
+            " Read it again before you decide.",
             proposal.version,
             proposal.content_sha256,
             proposal.words,
@@ -124,18 +127,18 @@ def refuse_changed_content(proposal: Proposal, reviewed_sha256: str) -> None:
 
 
 def refuse_undecidable(proposal: Proposal) -> None:
-    """Refuse a decision on what does not wait."""
+    """Refuse a decision on a proposal that is not open."""
     if proposal.state == Proposal.State.OPEN:
         return
     instead = {
-        Proposal.State.QUARANTINED: "Release it first; it says why it is held.",
-        Proposal.State.APPLIED: "What it changed is live.",
+        Proposal.State.QUARANTINED: "Release it first; it gives the reason of the quarantine.",
+        Proposal.State.APPLIED: "Its change is live.",
     }.get(Proposal.State(proposal.state), "Reopen it first.")
     raise IllegalTransition(f"Cannot decide on a proposal that is {proposal.state}. {instead}")
 
 
 def refuse_self_approval(proposal: Proposal, actor: Actor, panel: RequiredApprovals, *, edits: bool) -> None:
-    """Refuse whoever would judge their own words where nobody may, and whoever said yes to these bytes already."""
+    """Refuse an author's approval if self-approval is not permitted, and a second approval by the same person."""
     if edits:
         return
     if actor.user_id in authors_of(proposal) and not panel.may_self_approve:
@@ -149,7 +152,7 @@ def refuse_self_approval(proposal: Proposal, actor: Actor, panel: RequiredApprov
 
 
 def refuse_too_few_reviewers(proposal: Proposal, panel: RequiredApprovals, terms: ReviewTerms) -> None:
-    """Refuse a first yes that could never be followed by enough others, and say the ways out."""
+    """Refuse an approval if too few members could give the required approvals, and say what to do instead."""
     if panel.may_self_approve or terms.people is None:
         return
     able = terms.people - authors_of(proposal)
@@ -162,9 +165,9 @@ def refuse_too_few_reviewers(proposal: Proposal, panel: RequiredApprovals, terms
 
 
 def refuse_full_queue(actor: Actor, terms: ReviewTerms) -> None:
-    """Refuse an agent one more proposal than its tenant wants to read, and say what it can do instead.
+    """Refuse an agent's new proposal at the tenant's limit of open proposals, and say what the agent can do instead.
 
-    Those it wrote or revised itself count: runbooks that were imported for it, or drafted by a worker, are no fault of its own.
+    Only proposals that the agent wrote or revised itself count, not runbooks that were imported for it or drafted by a worker.
     """
     if actor.is_person or actor.agent_id is None:
         return
@@ -173,26 +176,32 @@ def refuse_full_queue(actor: Actor, terms: ReviewTerms) -> None:
         return
     some = "; ".join(f"{row.pk}: {row}" for row in mine.order_by("-updated_at")[:NAMED_IN_FULL_QUEUE])
     raise QueueFull(
-        f"{terms.max_open_proposals} of your proposals wait for a person already, which is all that may. Revise one of them"
+        f"{terms.max_open_proposals} of your proposals already wait for a person, which is the limit. Revise one of them"
         f" instead of adding another (the latest are {some}), or wait until some are decided."
     )
 
 
 def earlier_open_proposal(target: Governed, actor: Actor, change: ProposedChange) -> Proposal | None:
-    """The open proposal that this one revises. People's for everybody is no agent's to see, and they revise none of an agent's."""
+    """Return the open proposal that this one would revise.
+
+    People's proposals for the organisation and agents' proposals stay separate.
+    """
     waiting = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
     return waiting.filter(agent__isnull=change.agent_id is None).first()
 
 
 def refuse_approved(proposal: Proposal) -> None:
-    """Raise `Conflict` where a reviewer said yes to the words as they stand."""
+    """Raise `Conflict` if a reviewer has approved the current words."""
     if proposal.approval_count:
         raise Conflict(APPROVED_ALREADY)
 
 
 @contextmanager
 def conflict_if_approved() -> Iterator[None]:
-    """The same for a yes to an earlier wording, and for a comment. An agent may not look at them; their references refuse."""
+    """Raise `Conflict` if the proposal has a comment or an approval of an earlier wording.
+
+    The block's deletion fails on their foreign keys. They are not queried, because an agent may not read them.
+    """
     try:
         yield
     except IntegrityError as error:
@@ -200,7 +209,7 @@ def conflict_if_approved() -> Iterator[None]:
 
 
 def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> None:
-    """Refuse an agent what a person has said no to, word for word, and say why they did."""
+    """Refuse an agent's proposal if a person rejected the same words before, and repeat the reason."""
     if actor.is_person:
         return
     said_no = Proposal.objects.visible_to(actor).about(target).filter(kind=change.kind, content=dict(change.content))
@@ -213,7 +222,7 @@ def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> N
 
 
 def refuse_flaws(model: type[Governed], values: Mapping[str, Any]) -> None:
-    """Refuse to the proposer, not to the reviewer, what could never be applied."""
+    """Refuse values that the model would not accept, at the time of the proposal and not only at its approval."""
     candidate = model(**values)
     others = {field.name for field in model._meta.concrete_fields} - set(values)
     try:
@@ -223,7 +232,7 @@ def refuse_flaws(model: type[Governed], values: Mapping[str, Any]) -> None:
 
 
 def earlier_rejections(proposal: Proposal, actor: Actor) -> list[Proposal]:
-    """The last rejections of the same thing, so that who asks again can answer their reasons."""
+    """Return the latest rejections of the same kind and target, so that a new proposal can address their reasons."""
     rows = Proposal.objects.visible_to(actor).filter(
         kind=proposal.kind,
         target_type=proposal.target_type,
@@ -234,19 +243,19 @@ def earlier_rejections(proposal: Proposal, actor: Actor) -> list[Proposal]:
 
 
 def rejection_reason(proposal: Proposal) -> str:
-    """The reason of a no as one reads it."""
+    """Return the reason of a rejection as text for people and agents."""
     label = proposal.get_reason_code_display() if proposal.reason_code else ""
     return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"
 
 
 CONVERSATION = "conversation_id"
 CONVERSATIONS = "conversation_ids"
-# How often it was asked for with no conversation named.
+# The key of the number of requests that named no conversation.
 UNNAMED_REQUESTS = "requests_without_conversation"
 
 
 def merge_evidence(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The evidence with that of one more time it was asked for."""
+    """Merge the evidence of a new request into the evidence of earlier requests for the same change."""
     named = [*new.get(CONVERSATIONS, []), *([new[CONVERSATION]] if new.get(CONVERSATION) else [])]
     known = list(dict.fromkeys([*before.get(CONVERSATIONS, []), *named]))
     unnamed = int(before.get(UNNAMED_REQUESTS, 0)) + (not named)
@@ -259,5 +268,5 @@ def merge_evidence(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[st
 
 
 def count_support(evidence: Mapping[str, Any]) -> int:
-    """How many conversations ask for it, and how many times it was asked for with none named."""
+    """Return the number of conversations that request the change, plus the number of requests that named no conversation."""
     return len(evidence.get(CONVERSATIONS, [])) + int(evidence.get(UNNAMED_REQUESTS, 0))

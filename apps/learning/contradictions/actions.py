@@ -1,4 +1,4 @@
-"""Governed writes on contradictions: a scan records and clears them, people dismiss and reopen them. None changes a line."""
+"""Governed writes on contradictions: a scan records and clears them, people dismiss and reopen them. None edits a text."""
 
 from datetime import datetime
 
@@ -30,14 +30,14 @@ def record_contradiction(agent_id: int, *, actor: Actor, pair: ContradictionPair
         second_id=other.row_id if other else None,
         second_location=other.where if other else "",
         second_text=other.line if other else "",
-        # A memory line may come from a customer, whoever wrote the line that it contradicts.
+        # A memory line may quote a customer, so the pair counts as customer text whoever wrote the other line.
         taint=Taint.CUSTOMER,
     )
     return governed_create(Act.CONTRADICTION_FIND, row, actor=actor)
 
 
 def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
-    """Reopen a contradiction whose lines are back, unless a person dismissed it for exactly these lines."""
+    """Reopen a contradiction that a scan found again, unless a person dismissed it for exactly these two lines."""
     with governed(Act.CONTRADICTION_RECUR, contradiction, actor=actor) as row:
         if row.decided_by:
             row.return_dismissed()
@@ -48,7 +48,7 @@ def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -
 
 
 def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen_at: datetime) -> Contradiction:
-    """Clear a contradiction of which a line was changed or removed."""
+    """Clear a contradiction after one of its two lines was changed or removed."""
     with governed(Act.CONTRADICTION_CLEAR, contradiction, actor=actor) as row:
         row.clear()
         row.last_seen_at = last_seen_at
@@ -58,7 +58,7 @@ def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen
 def dismiss_contradiction(
     contradiction: Contradiction, *, actor: Actor, dismissal_reason: str, read_at: int | None = None
 ) -> Contradiction:
-    """Dismiss a contradiction: both lines may stay, for this reason. It stays dismissed while both lines are unchanged."""
+    """Dismiss a contradiction with a reason: both lines may stay. It stays dismissed while both lines are unchanged."""
     with governed(
         Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal_reason
     ) as row:
@@ -74,7 +74,7 @@ def dismiss_contradiction(
 def reopen_contradiction(
     contradiction: Contradiction, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> Contradiction:
-    """Take a dismissal back: one of the lines has to change after all."""
+    """Reopen a dismissed contradiction: one of its lines has to change after all."""
     with governed(Act.CONTRADICTION_REOPEN, contradiction, actor=actor, read_at=read_at, reason=reason) as row:
         row.reopen()
         row.dismissal_reason, row.decided_by, row.decided_at = "", "", None

@@ -1,4 +1,4 @@
-"""An agent's knowledge and behavior as texts, each with its row: the input of the contradiction checks."""
+"""An agent's knowledge and behavior as texts, each with the row that stores it: the input of the contradiction checks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Nouns = Contradiction.Nouns
 
 @dataclass(frozen=True, slots=True)
 class AgentText:
-    """A text of one row; `where` names its place for people."""
+    """A text and the row that stores it; `where` names its location for people."""
 
     noun: str
     row_id: int
@@ -31,7 +31,7 @@ class AgentText:
 
 
 def persona_and_rule_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """Yield the active persona and the rules in force."""
+    """Yield the lines of the active persona and of the rules in force."""
     for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
         for name in SECTIONS:
             part = TextKind.AVOID if name == AVOID_SECTION else TextKind.PERSONA
@@ -41,7 +41,7 @@ def persona_and_rule_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
 
 
 def memory_texts(agent_id: int, actor: Actor, now: datetime) -> Iterator[AgentText]:
-    """Yield the valid lines of the memory and of every block, pinned or not."""
+    """Yield the valid lines of the agent's memory and of every memory block, pinned or not."""
     for memory in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id):
         body = drop_expired_lines(memory.body, memory.line_dates, now)
         yield AgentText(Nouns.MEMORY, memory.pk, "the memory", TextKind.MEMORY, body)
@@ -51,9 +51,9 @@ def memory_texts(agent_id: int, actor: Actor, now: datetime) -> Iterator[AgentTe
 
 
 def tier_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """Yield the stored distilled tiers; one that waits for a person is in no prompt and left out.
+    """Yield the stored distilled tiers, except tiers that await review, which no prompt contains.
 
-    The short tier is skipped: it counts the messages of each conversation, and two counts need not agree.
+    The short tier is skipped: it contains message counts per conversation, and two different counts are no contradiction.
     """
     standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.ACTIVE)
     standing = standing.exclude(tier=MemoryTier.Tier.SHORT)
@@ -62,7 +62,7 @@ def tier_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
 
 
 def server_tools_of_agent(agent_id: int, actor: Actor) -> ToolNames:
-    """Return the tools of tool servers that the agent may call, and all known ones, also under their servers' own names."""
+    """Return the server tools that the agent may call, and all known server tools, also under their servers' own names."""
     mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent_id)}
     names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("qualified_name", "name")
     listed = [frozenset(pair) for pair in names]
@@ -70,13 +70,13 @@ def server_tools_of_agent(agent_id: int, actor: Actor) -> ToolNames:
 
 
 def acting_agent_tools() -> ToolNames:
-    """Return the server tools that the acting agent may call; it learns of no others."""
+    """Return the server tools that the acting agent may call. The agent gets no information about other tools."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT list_agent_tool_names()")
         return ToolNames(frozenset(cursor.fetchall()[0][0]))
 
 
 def approved_skill_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """Yield approved skills that are not quarantined, the oldest first."""
+    """Yield approved skills that are not quarantined, oldest first."""
     for skill in Skill.objects.visible_to(actor).approved().for_agent(agent_id).order_by("id"):
         yield AgentText(Nouns.SKILL, skill.pk, f"the skill {skill.name}", TextKind.SKILL, skill.body)

@@ -4,7 +4,7 @@ Lines of agent memory are compared with the rest of the agent's knowledge and be
 Lines of a customer profile are compared only with each other (R161), never with another customer's lines or with the agent's
 knowledge: "wants refunds in cash" contradicts no policy.
 
-Contradictions are found by words and plain grammar, without a model (`apps.text_analysis.contradictions.detection`).
+Contradictions are detected from words and simple grammar, without a model (`apps.text_analysis.contradictions.detection`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ NEW_LINES_LABEL = "what is new"
 
 @dataclass(frozen=True, slots=True)
 class MemoryContradiction:
-    """A line that contradicts another: its text, the place of the other, and why. Without another line, it names a tool."""
+    """A line that contradicts another line or a tool: its text, where the other line is, and the reason."""
 
     line: str
     other: str
@@ -57,14 +57,14 @@ class MemoryContradiction:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence for the writer of the line."""
+        """Return a sentence that explains the contradiction to the writer of the line."""
         if not self.other:
             return f"“{self.line}” names {self.where}, a tool that the agent may not call."
         return f"“{self.line}” and {self.where}, “{self.other}”, do not fit together ({self.kind})."
 
 
 def contradictions_of(row: RememberedText, lines: Iterable[str], *, actor: Actor) -> tuple[MemoryContradiction, ...]:
-    """Return contradictions of these lines with each other, the rest of the text, persona, rules, memory, blocks and tiers."""
+    """Return the contradictions of these lines with each other, the rest of the text, and the agent's other texts."""
     now = timezone.now()
     new = dict.fromkeys(
         strip_line(line) for line in lines if strip_line(line) and not is_expired(line, row.line_dates, now)
@@ -81,10 +81,10 @@ def contradictions_of(row: RememberedText, lines: Iterable[str], *, actor: Actor
 
 
 def _callable_tools(agent_id: int, actor: Actor) -> ToolNames | None:
-    """Return the server tools that the agent may call; the nightly scan checks the built-in ones.
+    """Return the server tools that the agent may call; the nightly scan checks the built-in tools.
 
-    People see every tool that it may not call, the agent only those that its line says to use: it learns of no tool by
-    naming it.
+    People are warned about every tool that the agent may not call. The agent is warned only about tools that its line says to
+    use, so that it cannot discover tools by naming them.
     """
     if actor.role is not Role.AGENT and not actor.is_person:
         return None
@@ -93,7 +93,7 @@ def _callable_tools(agent_id: int, actor: Actor) -> ToolNames | None:
 
 
 def add_memory_warnings(feedback: str, row: RememberedText, before: str, actor: Actor) -> str:
-    """Add warnings on the new lines to the feedback: contradictions, text beyond the prompt's limit, and likely personal data."""
+    """Add warnings about new lines to the feedback: contradictions, text over the prompt's limit, and likely personal data."""
     new = [line for line in split_lines(row.body) if strip_line(line) not in distinct_lines(before)]
     found = contradictions_of(row, new, actor=actor)
     warning = " ".join(clash.sentence for clash in found)
@@ -114,7 +114,7 @@ def _memory_contradictions(finding: ContradictionFinding) -> Iterable[MemoryCont
 
 
 def _existing_texts(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[NamedText]:
-    """Return the agent's knowledge and behavior, without the memory lines that are checked."""
+    """Return the agent's knowledge and behavior, except the memory lines being checked."""
     for text in persona_and_rule_texts(agent_id, actor):
         yield NamedText(text.where, text.part, text.text)
     for text in memory_texts(agent_id, actor, now):
@@ -129,18 +129,18 @@ PROFILE_FIELDS: Final = ("preferences", "notes")
 
 
 def profile_texts(profile: CustomerProfile | None) -> dict[str, str]:
-    """Return the valid lines of a profile, by field."""
+    """Return the valid lines of a customer profile, by field."""
     noted, now = profile or CustomerProfile(), timezone.now()
     return {name: drop_expired_lines(getattr(noted, name), noted.line_dates, now) for name in PROFILE_FIELDS}
 
 
 def profile_contradictions(profile: CustomerProfile) -> tuple[MemoryContradiction, ...]:
-    """Return the contradictions among a customer's lines."""
+    """Return the contradictions between the lines of one customer profile."""
     return _compare_profile_lines("\n".join(profile_texts(profile).values()), "")
 
 
 def add_profile_warnings(feedback: str, profile: CustomerProfile, before: Mapping[str, str]) -> str:
-    """Add warnings to the feedback about new lines that contradict other ones in the profile; `before` is the former profile."""
+    """Add warnings to the feedback about new profile lines that contradict others; `before` is the profile before the write."""
     were = {line for text in before.values() for line in distinct_lines(text)}
     lines = [line for text in profile_texts(profile).values() for line in split_lines(text) if strip_line(line)]
     new = [line for line in lines if strip_line(line) not in were]

@@ -1,4 +1,4 @@
-"""The contradiction between two lines of an agent's knowledge and behavior, and the latest scan of an agent's lines."""
+"""Contradictions between two lines of an agent's knowledge and behavior, and the latest scan for them."""
 
 from typing import ClassVar, Self
 
@@ -21,27 +21,27 @@ class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):
         return self.filter(agent=agent_id)
 
     def open(self) -> Self:
-        """Present contradictions that nobody dismissed."""
+        """Contradictions that still exist and that nobody has dismissed."""
         return self.filter(status=Contradiction.Status.OPEN)
 
     def about(self, noun: str, row_id: int) -> Self:
-        """Contradictions with a line of this row on either side."""
+        """Contradictions in which this row stores either line."""
         one, other = models.Q(first_type=noun, first_id=row_id), models.Q(second_type=noun, second_id=row_id)
         return self.filter(one | other)
 
 
 class Contradiction(Governed):
-    """Two lines that cannot both be right, one row per pair of texts. A question to people, in no prompt."""
+    """Two lines that cannot both be right, one row per pair of texts. People decide about it; no prompt contains it."""
 
     class Status(models.TextChoices):
-        """A dismissed one stays dismissed while both lines are unchanged; a cleared one may come back."""
+        """The status: a dismissed contradiction stays dismissed while both lines are unchanged; a cleared one may reopen."""
 
         OPEN = "open"
         DISMISSED = "dismissed"
         GONE = "gone"
 
     class Kinds(models.TextChoices):
-        """The way in which the lines contradict each other."""
+        """How the two lines contradict each other."""
 
         AMOUNT = ContradictionKind.AMOUNT.value, "Different amounts"
         DATE = ContradictionKind.DATE.value, "Different dates"
@@ -51,7 +51,7 @@ class Contradiction(Governed):
         TOOL = ContradictionKind.TOOL.value, "A tool that the agent may not call"
 
     class Nouns(models.TextChoices):
-        """The noun of the row that has a line."""
+        """The kind of row that stores a line."""
 
         PERSONA = "persona", "Persona"
         RULE = "rule", "Rule"
@@ -118,27 +118,27 @@ class Contradiction(Governed):
 
     @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
     def dismiss(self) -> None:
-        """A person says that both lines may stay."""
+        """Dismiss the contradiction: a person decided that both lines may stay."""
 
     @transition(field=status, source=Status.DISMISSED, target=Status.OPEN)
     def reopen(self) -> None:
-        """A person says that one of the lines has to change after all."""
+        """Reopen the contradiction: a person decided that one of the lines has to change after all."""
 
     @transition(field=status, source=[Status.OPEN, Status.DISMISSED], target=Status.GONE)
     def clear(self) -> None:
-        """The lines no longer contradict each other, or one of them is gone."""
+        """Clear the contradiction: the lines no longer contradict each other, or one of them is gone."""
 
     @transition(field=status, source=Status.GONE, target=Status.OPEN)
     def return_open(self) -> None:
-        """The same lines are back."""
+        """Reopen a cleared contradiction whose lines exist again."""
 
     @transition(field=status, source=Status.GONE, target=Status.DISMISSED)
     def return_dismissed(self) -> None:
-        """The same lines are back, and a person dismissed exactly this pair."""
+        """Return a cleared contradiction to dismissed: the lines exist again, and a person dismissed exactly this pair before."""
 
 
 class ContradictionScan(models.Model):
-    """The lease of the scan of an agent's lines, the night of the latest scan, and its extent."""
+    """The scan of an agent's lines: its lease, the night of the latest scan, and how much that scan compared."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")

@@ -1,4 +1,4 @@
-"""The identity of a contradiction, and the changes after a scan; pure."""
+"""The identity of a contradiction, and the changes to store after a scan; pure."""
 
 import hashlib
 import json
@@ -8,14 +8,14 @@ from datetime import date, datetime, timedelta, tzinfo
 from itertools import accumulate
 from typing import Final
 
-# The scan runs at night, when nobody edits; by the tenant's clock.
+# The hour of the nightly scan on the tenant's clock, when nobody edits.
 SCAN_TIME: Final = timedelta(hours=3)
 REASON_CHARACTERS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ContradictionSide:
-    """One line: the noun and id of its row, the place in it by a name for people, and the text."""
+    """One line: the noun and id of its row, its location in the row as shown to people, and its text."""
 
     noun: str
     row_id: int
@@ -25,7 +25,7 @@ class ContradictionSide:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionPair:
-    """Two lines that contradict each other in one way; a forbidden tool has no second line."""
+    """Two lines that contradict each other in one way. A line that names a forbidden tool has no second line."""
 
     kind: str
     conflicting_words: str
@@ -34,7 +34,7 @@ class ContradictionPair:
 
     @property
     def sha256(self) -> str:
-        """Return a hash of texts and places, independent of the order of the sides, so that the same pair keeps it."""
+        """Return a hash of both texts and locations that does not depend on the order of the sides."""
         sides = sorted([side.noun, side.row_id, side.line] for side in (self.one, self.other) if side)
         named = self.conflicting_words if self.other is None else ""
         return hashlib.sha256(json.dumps([self.kind, named, sides], ensure_ascii=False).encode()).hexdigest()
@@ -50,7 +50,7 @@ class KnownContradiction:
 
 @dataclass(frozen=True, slots=True)
 class ScanChanges:
-    """The changes after a scan: new pairs, rows found again, and rows not found any more."""
+    """The changes after a scan: new pairs, rows found again, and rows not found again."""
 
     new: tuple[ContradictionPair, ...]
     back: tuple[int, ...]
@@ -60,7 +60,7 @@ class ScanChanges:
 def compare_scan(
     found: Iterable[ContradictionPair], known: Mapping[str, KnownContradiction], *, is_whole: bool
 ) -> ScanChanges:
-    """Compare the pairs found with the stored ones. After a scan that hit its limit, rows not found stay as they are."""
+    """Compare found pairs with stored ones. If the scan stopped at its limit, rows that it did not find stay unchanged."""
     pairs = {pair.sha256: pair for pair in found}
     new = tuple(pair for name, pair in pairs.items() if name not in known)
     back = tuple(row.row_id for name, row in known.items() if row.is_gone and name in pairs)
@@ -69,10 +69,10 @@ def compare_scan(
 
 
 def latest_scan_date(now: datetime, zone: tzinfo) -> date:
-    """Return the date of the latest scan that is due: from three in the morning on, today."""
+    """Return the date of the latest scan that is due: today from three in the morning on, else yesterday."""
     return (now.astimezone(zone).replace(tzinfo=None) - SCAN_TIME).date()
 
 
 def count_texts_within(lines: Sequence[int], limit: int) -> int:
-    """Return how many texts are read before the limit of lines is passed."""
+    """Return how many texts fit before the limit of lines is exceeded."""
     return sum(1 for read in accumulate(lines) if read <= limit)

@@ -1,4 +1,4 @@
-"""The only writer of scans: one worker at a time scans an agent's lines, by the database's clock, once a night."""
+"""The only writer of scans: one worker at a time scans an agent's lines, once a night, by the database's clock."""
 
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from apps.governance.refusal_log import recording_refusals
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 
-# Many times the duration of a scan at its limits; after this time, another worker may follow one that died.
+# Many times the duration of the longest scan; after this time another worker may replace one that died.
 LEASE_SECONDS: Final = 600
 
 _CLAIM_SCAN_SQL: Final = """
@@ -42,7 +42,7 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET requested_at = excluded.requeste
 
 @dataclass(frozen=True, slots=True)
 class ScanLease:
-    """The lease of a scan: the agent, the night, and when the last scan ended."""
+    """The lease of a scan: the agent, the night, and the end of the previous scan."""
 
     agent_id: int
     scan_date: date
@@ -52,7 +52,7 @@ class ScanLease:
 
 @dataclass(frozen=True, slots=True)
 class ScanExtent:
-    """How much a scan compared; `is_complete` is false where a limit ended it."""
+    """How much a scan compared; `is_complete` is false if the scan stopped at a limit."""
 
     text_count: int
     pair_count: int
@@ -60,7 +60,7 @@ class ScanExtent:
 
 
 def request_scan(agent_id: int, *, actor: Actor) -> None:
-    """Request a scan of an agent's lines within a minute, even if this night's scan has ended."""
+    """Request a scan of an agent's lines within a minute, even if tonight's scan has ended."""
     authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id)
     with recording_refusals(actor, Act.CONTRADICTION_SCAN), acting_as(actor):
         if not Agent.objects.visible_to(actor).filter(pk=agent_id).exists():
@@ -71,9 +71,9 @@ def request_scan(agent_id: int, *, actor: Actor) -> None:
 
 
 def claim_scan(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -> ScanLease | None:
-    """Lease an agent's lines for one scan; None if another worker scans, or this night's scan has ended.
+    """Lease an agent's lines for one scan; None if another worker is scanning, or tonight's scan has ended.
 
-    `at_once` is for a person's request: it scans again even if the night's scan has ended.
+    With `at_once` (a person's request), the end of tonight's scan does not matter.
     """
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(

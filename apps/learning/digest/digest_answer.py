@@ -1,4 +1,4 @@
-"""The answer of a digest: its schema, its parsing, and the checks before a version is stored."""
+"""The model's answer to a digest: its schema, its parsing, and the checks before a version is stored."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -40,14 +40,14 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class MalformedDigest:
-    """The answer does not match the schema; nothing is learned from it."""
+    """The answer does not match the schema, so the digest learns nothing from it."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDigest:
-    """A body to store, the lessons that support it, and the ids that the model made up."""
+    """An accepted digest: the body to store, the lessons that support it, and the lesson ids that the model made up."""
 
     body: str
     change_summary: str
@@ -57,7 +57,7 @@ class AcceptedDigest:
 
 @dataclass(frozen=True, slots=True)
 class RefusedDigest:
-    """Why no version is made of an answer; `weakenings` names the bullets that would weaken a guardrail."""
+    """A refused digest and the reason; `weakenings` names the bullets that would weaken a guardrail."""
 
     reasons: tuple[str, ...]
     weakenings: tuple[GuardrailWeakening, ...] = ()
@@ -67,7 +67,7 @@ ParsedDigest: TypeAlias = Digest | MalformedDigest
 
 
 def parse_digest(text: str) -> ParsedDigest:
-    """Parse the answer. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
+    """Parse the answer, skipping code fences and prose around the JSON object. Never raises."""
     if len(text) > REPLY_CHARACTERS:
         return MalformedDigest("The answer is longer than a digest can be.")
     for found in json_objects_in(text):
@@ -88,7 +88,7 @@ def _check_digest_fields(body: str, summary: str, ids: list[object]) -> ParsedDi
 def vet_digest(
     digest: Digest, *, active_body: str, given_ids: Collection[int], held: Guardrails
 ) -> AcceptedDigest | RefusedDigest:
-    """Drop made-up ids, and refuse a body that is empty, unchanged, too long, or weakens a guardrail (R157)."""
+    """Drop made-up lesson ids. Refuse a body that is empty, unchanged, too long, or weakens a guardrail (R157)."""
     ids = tuple(dict.fromkeys(digest.folded_lesson_ids))
     real = tuple(each for each in ids if each in given_ids)
     bullets = parse_bullets(digest.body)
@@ -97,7 +97,7 @@ def vet_digest(
         reasons.append("None of the lessons that it names exists.")
     elif not ids:
         reasons.append("It names no lesson that supports it.")
-    # Bullets of the active version were accepted before, and do not block an edit elsewhere in the list.
+    # Bullets of the active version were accepted before, so they do not block an edit to other bullets.
     known = set(parse_bullets(active_body))
     weaker = find_weakenings([bullet for bullet in bullets[:BODY_BULLETS] if bullet not in known], held)
     reasons += [f"“{each.bullet}”: {each.reason}" for each in weaker]

@@ -1,6 +1,6 @@
 """Digest runs: the lease by which one worker digests an agent's lessons, and the journal row of each run.
 
-The lease uses the database's clock. After a failure the next attempt is delayed.
+The lease uses the database's clock. A failure delays the next attempt.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def write_digest_run(
         )
 
 
-# Longer than the one model call made under the lease, its deadline included.
+# Longer than the one model call made under the lease, including the call's deadline.
 LEASE_SECONDS: Final = 240
 
 _CLAIM_DIGEST_SQL: Final = """
@@ -66,7 +66,7 @@ UPDATE learning_digestclaim SET lease_until = statement_timestamp(), last_digest
 
 
 def claim_digest(agent_id: int, *, actor: Actor) -> int | None:
-    """Lease an agent's lessons for one digest: returns the number of failures so far, or None if they are not available now."""
+    """Lease an agent's lessons for one digest. Return the number of failures so far, or None if the lease is not available."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_DIGEST_SQL, {"agent": agent_id, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -85,7 +85,7 @@ def release_digest(agent_id: int, failures: int, *, actor: Actor) -> None:
 
 
 def end_digest(agent_id: int, *, actor: Actor) -> None:
-    """Release the lease after a digest: only lessons recorded from now on are a reason for another one."""
+    """Release the lease after a digest. Only lessons recorded after this moment cause another digest."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_END_DIGEST_SQL, {"agent": agent_id})
 

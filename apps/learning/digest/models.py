@@ -1,4 +1,4 @@
-"""Runs of the digest, and the lease on an agent's lessons."""
+"""The runs of the digest, and the lease on an agent's lessons."""
 
 from typing import ClassVar
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class DigestRun(models.Model):
-    """The outcome of one digest of an agent's lessons: a version, or why there is none; written once (R153-R158)."""
+    """The outcome of one digest of an agent's lessons: a version, or the reason for none. Written once (R153-R158)."""
 
     class Verdict(models.TextChoices):
-        """Every run ends in one of these; if the model cannot be reached, it is retried first."""
+        """The outcome of a run. A run whose model call failed gets one only after its retries."""
 
         PROPOSED = "proposed", "A version waits for a person"
         APPLIED = "applied", "A version is active at once"
@@ -51,7 +51,7 @@ class DigestRun(models.Model):
 
 
 class DigestClaim(models.Model):
-    """The lease on an agent's lessons, the time up to which they are digested, and when the next attempt is due."""
+    """The lease on an agent's lessons, the time up to which lessons are digested, and the time of the next attempt."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")

@@ -1,4 +1,4 @@
-"""The digest: eligible lessons, a model call without tools, vetting, and a version or a reason for none (R153-R158)."""
+"""The digest pipeline: eligible lessons, one model call without tools, vetting, a version or a reason for none (R153-R158)."""
 
 import json
 import logging
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 Verdict = DigestRun.Verdict
 MAX_TOKENS = 4096
-# The runtime decides which version open conversations read; this statement only keeps those versions from being pruned.
+# The runtime decides which version open conversations read. This statement only protects those versions from pruning.
 _PINNED_VERSIONS_SQL: Final = """
 SELECT DISTINCT turn.learning_version_id FROM runtime_turn AS turn JOIN conversations_conversation AS thread
     ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
@@ -65,7 +65,7 @@ SELECT DISTINCT turn.learning_version_id FROM runtime_turn AS turn JOIN conversa
 
 @dataclass(frozen=True, slots=True)
 class DigestInput:
-    """The input of one digest, as it was when the lease was taken."""
+    """The input of one digest, read when the lease was taken."""
 
     agent: Agent
     lessons: tuple[LessonValue, ...]
@@ -95,10 +95,10 @@ class DigestOutcome:
 
 
 def digest_agent_lessons(agent_id: int, *, actor: Actor, backend: ModelBackend) -> DigestRun | None:
-    """Digest an agent's lessons once, with no transaction open during the model call.
+    """Digest an agent's lessons once. No transaction is open during the model call.
 
-    None: there is nothing new, the agent does not learn, a version waits for a person, learning is frozen, or another
-    worker has the lease. A failing model raises, and the digest is postponed.
+    Returns None if there is nothing new, the agent does not learn, a version awaits review, learning is frozen, or another worker
+    holds the lease. Raises if the model call fails, and postpones the digest.
     """
     material = _claim_input(agent_id, actor)
     if material is None:
@@ -116,7 +116,7 @@ def digest_agent_lessons(agent_id: int, *, actor: Actor, backend: ModelBackend) 
 
 
 def attempt_digest(tenant_id: int, agent_id: int) -> None:
-    """Digest as the tenant of the task's id, never as the worker's own; a failed call is retried later."""
+    """Digest in the tenant named by the task, never in the worker's own; a failed call is retried later."""
     try:
         digest_agent_lessons(agent_id, actor=system_actor(tenant_id, "digest"), backend=learning_backend())
     except BackendError as error:
@@ -143,7 +143,7 @@ def _claim_input(agent_id: int, actor: Actor) -> DigestInput | None:
 
 
 def _is_digest_blocked(agent_id: int, actor: Actor) -> bool:
-    """Return whether a digest must wait: a version waits for a person, or learning is frozen."""
+    """Return whether a digest must wait because a version awaits review or learning is frozen."""
     if LearningVersion.objects.visible_to(actor).of_agent(agent_id).pending().exists():
         return True
     frozen = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
@@ -151,7 +151,7 @@ def _is_digest_blocked(agent_id: int, actor: Actor) -> bool:
 
 
 def _corrections(agent_id: int) -> tuple[DraftCorrection, ...]:
-    """Return corrections from the cases of edited drafts, which are already masked."""
+    """Return corrections from cases of edited drafts; the cases are already masked."""
     rows = LessonRow.objects.filter(agent_id=agent_id, source=LessonSource.EDITED_DRAFT.value)
     return corrections_to_digest(
         DraftCorrection(row.pk, row.problem, row.correction, row.last_seen_at)
@@ -180,7 +180,7 @@ def _request(material: DigestInput) -> ModelRequest:
 
 
 def _final_failure(error: BackendError, failures: int) -> DigestOutcome | None:
-    """Return the outcome if retries end: the request itself is wrong, or the model failed too often."""
+    """Return the outcome if there is no further retry: the request itself is wrong, or the model failed too often."""
     if error.who_acts is ErrorOwner.DEVELOPER:
         return DigestOutcome(Verdict.FAILED, (f"The model refused the request ({error.code}). {error}",))
     if error.is_worth_retrying and failures >= MOST_FAILURES:
@@ -199,13 +199,13 @@ def _vet_and_conclude(material: DigestInput, reply: ModelReply, actor: Actor) ->
     try:
         return _store_version(material, vetted, reply, actor)
     except StoppedByKillSwitch:
-        # Learning was frozen during the model call; the lessons are digested once it resumes.
+        # Learning was frozen during the model call. The lessons are digested once learning resumes.
         release_digest(material.agent.pk, material.failures, actor=actor)
         return None
 
 
 def _store_version(material: DigestInput, vetted: AcceptedDigest, reply: ModelReply, actor: Actor) -> DigestRun | None:
-    """Store version, lessons and run in one transaction."""
+    """Store the version, its lessons and the run in one transaction."""
     agent_id = material.agent.pk
     with acting_as(actor):
         lock_lessons(agent_id)
@@ -230,7 +230,7 @@ def _store_version(material: DigestInput, vetted: AcceptedDigest, reply: ModelRe
 
 
 def _is_outdated(material: DigestInput, actor: Actor) -> bool:
-    """Return whether people activated or retired a version meanwhile: the answer was made from an older one."""
+    """Return whether a person activated or retired a version since the input was read, so the answer edits an older version."""
     active = LearningVersion.objects.visible_to(actor).of_agent(material.agent.pk).active().first()
     return active != material.active or _is_digest_blocked(material.agent.pk, actor)
 

@@ -1,4 +1,4 @@
-"""When each memory tier of an agent is distilled next, and the outcome of each run."""
+"""The schedule of each memory tier of an agent, and the journal of distillation runs."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from apps.memory.models import MemoryTier
 
 
 class TierClock(models.Model):
-    """When a tier is due, and the lease on it. No text: that is in the tier's own row."""
+    """When a tier is due next, and the lease on it. The tier's text is in its own row."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -29,10 +29,10 @@ class TierClock(models.Model):
 
 
 class TierRun(models.Model):
-    """One run of the distiller and its outcome; append-only."""
+    """One distillation run and its outcome; append-only."""
 
     class Verdict(models.TextChoices):
-        """Nothing new is a normal outcome."""
+        """The outcome of a run; having nothing new to distil is a normal outcome."""
 
         STORED = "stored", "Stored"
         PENDING = "pending", "Waits for a person"

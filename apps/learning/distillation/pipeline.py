@@ -1,4 +1,4 @@
-"""Distillation of an agent's memory: load, call a model if needed, check, store; one journal row for each run (R168-R176)."""
+"""Distillation of an agent's memory: load, call a model if needed, check, store; one journal row per run (R168-R176)."""
 
 import json
 import logging
@@ -54,13 +54,13 @@ logger = logging.getLogger(__name__)
 
 MAX_TOKENS: Final = 6_000
 CALL_SECONDS: Final = 120.0
-# The source of each tier.
+# The text from which each tier is distilled.
 SOURCE_TIERS: Final = {Tier.MID: Tier.SHORT, Tier.LONG: Tier.MID}
 
 
 @dataclass(frozen=True, slots=True)
 class DistillationInput:
-    """A tier as it is, and the text from which it is distilled."""
+    """The current text of a tier, and the text to distil into it."""
 
     tier: Tier
     row: MemoryTier
@@ -71,12 +71,12 @@ class DistillationInput:
 
 
 def attempt_distillation(tenant_id: int, agent_id: int) -> None:
-    """Distil the due tiers as the tenant of the task's id."""
+    """Distil the due tiers in the tenant named by the task."""
     distil_due_tiers(agent_id, actor=system_actor(tenant_id, "distiller"), backend=learning_backend())
 
 
 def distil_due_tiers(agent_id: int, *, actor: Actor, backend: ModelBackend) -> tuple[TierRun, ...]:
-    """Distil every due tier of an agent, in the order in which each reads the one before."""
+    """Distil every due tier of an agent, in order, since each tier is distilled from the shorter one."""
     with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
     if agent is None or not agent.has_learning:
@@ -110,19 +110,19 @@ def _run_if_due(agent: Agent, tier: Tier, actor: Actor, backend: ModelBackend) -
     try:
         return _store_outcome(agent, due, material, outcome, actor)
     except Stale:
-        # A person corrected the tier during the model call: the next run starts from their text.
+        # A person corrected the tier during the model call, so the next run starts from the corrected text.
         tier_runs.postpone_tier(agent.pk, due, timezone.now(), actor=actor)
         return None
 
 
 def _backend_for_tier(agent: Agent, tier: Tier, backend: ModelBackend, actor: Actor) -> ModelBackend:
-    """Return the endpoint that the agent's settings name for a tier, else the endpoint of learning (R174)."""
+    """Return the endpoint set for a tier in the agent's settings, else the endpoint of learning (R174)."""
     endpoint_id = _model_and_endpoint(agent, tier)[1]
     return backend if endpoint_id is None else learning_backend_at(read_decrypted_endpoint(endpoint_id, system=actor))
 
 
 def _model_and_endpoint(agent: Agent, tier: Tier) -> tuple[str, int | None]:
-    """Return the model and the endpoint of a tier from the agent's settings; the short tier uses no model."""
+    """Return the model and endpoint of a tier from the agent's settings; the short tier uses no model."""
     if tier is Tier.MID:
         return agent.distil_model_mid, agent.distil_endpoint_mid_id
     return (agent.distil_model_long, agent.distil_endpoint_long_id) if tier is Tier.LONG else ("", None)
@@ -228,7 +228,7 @@ def _request(agent: Agent, material: DistillationInput) -> ModelRequest:
 def _store_outcome(
     agent: Agent, due: DueTier, material: DistillationInput, outcome: TierOutcome, actor: Actor
 ) -> TierRun:
-    """Store text, run and clock in one transaction."""
+    """Store the text, the run and the clock in one transaction."""
     with acting_as(actor):
         if outcome.verdict in {TierRun.Verdict.STORED, TierRun.Verdict.PENDING}:
             row = material.row

@@ -1,7 +1,7 @@
-"""What a rewrite of a distilled tier may drop and add; pure (R171, R172).
+"""Checks of a rewritten memory tier: which facts it may drop and which it may add; pure (R171, R172).
 
-MID and LONG are lists of facts that a model rewrites. Each fact cites what it rests on, so that what was dropped and what was
-made up can be told without a model.
+The mid and long tiers are lists of facts that a model rewrites. Each fact cites its sources, so dropped and made-up facts are
+detected without a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ from apps.text_analysis.contradictions.detection import ContradictionKind, Named
 from apps.text_analysis.word_stems import word_keys
 
 MAX_DROPPED_SHARE: Final = 0.25
-# This share of a fact's words has to be in the lines that it cites, or in the fact that replaces it.
+# At least this share of a fact's words must occur in the lines that it cites, or in the fact that replaces it.
 MIN_SHARED_WORDS: Final = 0.5
-# Without a citation, this share of its words has to be there: similar text is not the same.
+# A replacing fact without a citation must contain at least this share of the words, since similar text may differ in meaning.
 MIN_REPEATED_WORDS: Final = 0.8
-# A tier over its budget shrinks step by step, since no rewrite may drop much at once.
+# A tier over its budget shrinks step by step, since no single rewrite may drop much.
 SHRINK_FACTOR: Final = 0.95
 REPLY_CHARACTERS: Final = 60_000
 MAX_FACTS: Final = 400
@@ -52,7 +52,7 @@ rewrite_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class TierFact:
-    """One fact of a tier, and its sources: ids of lines, or of facts of the former version."""
+    """One fact of a tier, and its sources: ids of lines, or ids of facts in the tier's previous text."""
 
     fact_id: str
     text: str
@@ -77,14 +77,14 @@ class MalformedRewrite:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRewrite:
-    """A rewrite that may replace a tier; permanent facts come first, unchanged."""
+    """A rewrite that may replace a tier; it starts with the permanent facts, unchanged."""
 
     facts: tuple[TierFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedRewrite:
-    """A rewrite that is shown and not stored: the facts that it would lose, and those without support."""
+    """A rewrite that is shown to people and not stored, with the facts that it would lose and its unsupported facts."""
 
     reasons: tuple[str, ...]
     dropped: tuple[TierFact, ...] = ()
@@ -92,12 +92,12 @@ class RefusedRewrite:
 
 
 def fact_id(text: str) -> str:
-    """Return the id of a fact's text, so that an unchanged fact keeps its id."""
+    """Return an id computed from a fact's text, so that an unchanged fact keeps its id."""
     return sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:FACT_ID_CHARACTERS]
 
 
 def parse_rewrite(text: str) -> tuple[TierFact, ...] | MalformedRewrite:
-    """Parse the answer as facts. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
+    """Parse the answer as facts, skipping code fences and prose around the JSON object. Never raises."""
     if len(text) > REPLY_CHARACTERS:
         return MalformedRewrite("The answer is longer than a tier can be.")
     for found in json_objects_in(text):
@@ -129,7 +129,7 @@ def _parse_fact(fact: object) -> TierFact | None:
 
 
 def render_facts(facts: Iterable[TierFact]) -> str:
-    """Return a tier as a prompt shows it."""
+    """Return a tier's text for the prompt."""
     return "\n".join(f"- {each.text}" for each in facts)
 
 
@@ -140,9 +140,9 @@ def count_fact_tokens(facts: Iterable[TierFact]) -> int:
 def vet_rewrite(
     before: Sequence[TierFact], rewritten: Sequence[TierFact], lines: Sequence[SourceLine], *, budget_tokens: int
 ) -> AcceptedRewrite | RefusedRewrite:
-    """Check a rewrite: it may drop a quarter of the facts at most, and adds no unsupported fact.
+    """Check a rewrite: it may drop at most a quarter of the facts, and must not add an unsupported fact.
 
-    Permanent facts are not part of a rewrite: they stay unchanged, and facts that repeat them are dropped.
+    Permanent facts are not part of a rewrite: they stay unchanged, and rewritten facts that repeat them are dropped.
     """
     permanent = tuple(each for each in before if each.is_permanent)
     fresh = _without_permanent(permanent, rewritten)
@@ -178,7 +178,7 @@ def _drop_reasons(dropped: Sequence[TierFact], count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _FactContent:
-    """A fact's words and amounts."""
+    """The words and amounts of a fact."""
 
     fact: TierFact
     words: frozenset[str]
@@ -190,7 +190,7 @@ def _content_of(fact: TierFact) -> _FactContent:
 
 
 def _is_kept_in(known: _FactContent, facts: Sequence[_FactContent]) -> bool:
-    """Return whether a fact still states it: word for word, nearly so, or by citing it and keeping most of its words."""
+    """Return whether the facts keep this fact: almost word for word, or in a fact that cites it and keeps most of its words."""
     return any(
         each.fact.text == known.fact.text or _is_repeated_by(known, each) or _is_updated_by(known, each)
         for each in facts
@@ -213,7 +213,7 @@ def _has_same_amount(amount: Amount, others: Iterable[Amount]) -> bool:
 
 
 def is_supported(fact: TierFact, known: Iterable[SourceLine]) -> bool:
-    """Return whether half of its words and every amount are in lines that it cites and that do not contradict it."""
+    """Return whether half of the fact's words and all its amounts are in the lines it cites, and none of these contradicts it."""
     words = frozenset(word_keys(fact.text))
     cited = [each for each in known if each.source_id in fact.source_ids and words & frozenset(word_keys(each.text))]
     agreeing = [each.text for each in cited if not _is_contradicted_by(fact.text, each.text)]
@@ -235,6 +235,6 @@ def _is_contradicted_by(text: str, source: str) -> bool:
 
 
 def _allowed_tokens(before: Sequence[TierFact], budget_tokens: int) -> int:
-    """Return the budget; for a tier over its budget already, somewhat less than its present size."""
+    """Return the token limit of a rewrite: the budget, or slightly less than the present size for a tier over its budget."""
     has = count_fact_tokens(before)
     return budget_tokens if has <= budget_tokens else max(budget_tokens, int(has * SHRINK_FACTOR))

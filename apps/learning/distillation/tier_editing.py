@@ -1,4 +1,4 @@
-"""What people can do with distilled tiers: correct one, or have it distilled now (R176)."""
+"""What people can do with distilled tiers: correct a tier, or request its distillation now (R176)."""
 
 from dataclasses import asdict
 
@@ -19,7 +19,7 @@ from apps.tenants.models import Agent
 
 
 def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
-    """Request a distillation within a minute, whether or not the schedule includes the tier."""
+    """Request a distillation within a minute, even if the schedule does not include the tier."""
     authorize(actor, Act.TIER_RUN, actor.tenant_id)
     with recording_refusals(actor, Act.TIER_RUN), acting_as(actor):
         if tier not in set(Tier):
@@ -40,8 +40,8 @@ def correct_tier(
 ) -> MemoryTier:
     """Replace the facts of a tier; `- !` marks a permanent fact, which no rewrite changes.
 
-    Raises `Invalid` for a text that is no list of facts, is over the tier's budget, or whose permanent facts leave no
-    room.
+    Raises `Invalid` if the text is not a list of facts or exceeds the tier's budget, or if its permanent facts leave no room for
+    others.
     """
     before = facts_of_row(row)
     facts = _parse_correction(text, before, Tier(row.tier))

@@ -21,7 +21,7 @@ from apps.llm.model_backend import ModelReply
 from apps.schedules.rules import next_time
 from apps.tenants.models import Agent, TenantSettings
 
-# Longer than the one model call made under the lease, its deadline included.
+# Longer than the one model call made under the lease, including the call's deadline.
 LEASE_SECONDS: Final = 300
 
 _CREATE_CLOCK_SQL: Final = """
@@ -48,7 +48,7 @@ UPDATE learning_tierclock SET lease_until = statement_timestamp(), next_run_at =
 
 @dataclass(frozen=True, slots=True)
 class DueTier:
-    """A tier that this worker distils now."""
+    """A due tier that this worker has leased."""
 
     tier: Tier
     failures: int
@@ -56,14 +56,14 @@ class DueTier:
 
 
 def create_clocks(agent: Agent, *, actor: Actor) -> None:
-    """Create missing clocks of an agent's tiers; a new one runs at its next scheduled time, not at once."""
+    """Create the missing clocks of an agent's tiers; a new tier first runs at its next scheduled time, not at once."""
     with acting_as(actor), connection.cursor() as cursor:
         for tier in Tier:
             cursor.execute(_CREATE_CLOCK_SQL, {"agent": agent.pk, "tier": tier.value, "next": next_run(tier, actor)})
 
 
 def claim_tier(agent_id: int, tier: Tier, *, actor: Actor) -> DueTier | None:
-    """Lease a due tier for one run; None if it is not due, or another worker has it."""
+    """Lease a due tier for one run; None if it is not due, or another worker holds the lease."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_TIER_SQL, {"agent": agent_id, "tier": tier.value, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -71,7 +71,7 @@ def claim_tier(agent_id: int, tier: Tier, *, actor: Actor) -> DueTier | None:
 
 
 def request_run(agent_id: int, tier: Tier, *, actor: Actor) -> None:
-    """Request a distillation as soon as a worker is free (R176)."""
+    """Request a distillation run as soon as a worker is free (R176)."""
     with connection.cursor() as cursor:
         cursor.execute(_REQUEST_RUN_SQL, {"agent": agent_id, "tier": tier.value, "who": actor.label})
 
@@ -82,13 +82,13 @@ def release_tier(agent_id: int, tier: Tier, *, actor: Actor) -> None:
 
 
 def postpone_tier(agent_id: int, due: DueTier, until: datetime, *, actor: Actor) -> None:
-    """Release a tier after a failed model call, until the next attempt."""
+    """Release a tier after a failed model call; its next attempt is at `until`."""
     with acting_as(actor):
         _update_clock(agent_id, due.tier, until, due.failures + 1, due.requested_by)
 
 
 def next_run(tier: Tier, actor: Actor) -> datetime:
-    """Return the tier's next scheduled time on the tenant's clock; missed runs are made up for once."""
+    """Return the tier's next scheduled time on the tenant's clock; several missed runs are made up for by a single run."""
     zone = TenantSettings.objects.visible_to(actor).values_list("timezone", flat=True).first() or "UTC"
     return next_time(TIER_CRON[tier], zone, timezone.now())
 
@@ -102,7 +102,7 @@ def _update_clock(agent_id: int, tier: Tier, until: datetime, failures: int, who
 
 @dataclass(frozen=True, slots=True)
 class TierOutcome:
-    """The outcome of a run: the text to store, or why there is none."""
+    """The outcome of a run: the text to store, or the reason for none."""
 
     verdict: TierRun.Verdict
     body: str = ""

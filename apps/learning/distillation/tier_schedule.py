@@ -1,4 +1,4 @@
-"""The distilled tiers of memory: their schedules, the short tier made from the session log, and which runs need review; pure."""
+"""The distilled memory tiers: their schedules, the text of the short tier, and which runs need review; pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class LogLine:
 
 
 def render_short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUDGET_TOKENS[Tier.SHORT]) -> str:
-    """Return the latest lines that fit the budget, in order, under a heading for each day of the tenant's calendar (R170).
+    """Return the latest log lines that fit the budget, oldest first, with a heading per day of the tenant's calendar (R170).
 
-    Lines off the record are left out (R178); a line too long for the log is cut.
+    Conversations off the record are left out (R178); a line too long for the log is truncated.
     """
     zone = ZoneInfo(timezone)
     kept: list[tuple[date, str]] = []
@@ -63,7 +63,7 @@ def _truncate_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TierSettings:
-    """The tiers that are distilled on schedule; LONG is off until somebody switches it on (R174)."""
+    """Which tiers are distilled on schedule; the long tier is off until somebody switches it on (R174)."""
 
     auto: bool = True
     short: bool = True
@@ -75,5 +75,5 @@ class TierSettings:
 
 
 def is_review_needed(tier: Tier, stored_runs: int) -> bool:
-    """Return whether a run waits for a person before it is stored: the first of LONG does (R174)."""
+    """Return whether a person must review a run before it is stored: only the first run of the long tier (R174)."""
     return tier is Tier.LONG and stored_runs == 0

@@ -1,4 +1,4 @@
-"""Log lines of ended conversations, made only of states, counts and names; and tiers in a form that people edit; pure."""
+"""Text forms of distilled memory: log lines of ended conversations, and tiers as editable text; pure."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from typing import Final
 from apps.learning.distillation.rewrite_vetting import FACT_CHARACTERS, MAX_FACTS, SourceLine, TierFact, fact_id
 
 NAMES_SHOWN: Final = 6
-# The form of names that people, settings and tool definitions use; names in any other form are left out.
+# The form of names in settings and tool definitions, and of names chosen by people. Names in any other form are left out.
 _SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 _PERMANENT_MARK: Final = "!"
 _LIST_MARK: Final = re.compile(r"-\s+")
@@ -16,7 +16,7 @@ _LIST_MARK: Final = re.compile(r"-\s+")
 
 @dataclass(frozen=True, slots=True)
 class EndedConversation:
-    """The facts of a conversation except its messages."""
+    """The facts of an ended conversation, without its messages."""
 
     channel: str
     status: str
@@ -31,7 +31,7 @@ class EndedConversation:
 
 
 def session_log_line(ended: EndedConversation) -> str:
-    """Return the line of the session log (R169)."""
+    """Return the session log line of an ended conversation (R169)."""
     became = ended.outcome if ended.status == "resolved" and ended.outcome != "unknown" else ended.status
     parts = [
         _format_count(ended.customer_messages, "message", "messages"),
@@ -59,7 +59,7 @@ def _format_channel(name: str) -> str:
 
 
 def source_lines_of(body: str) -> tuple[SourceLine, ...]:
-    """Return the lines that a longer tier may cite: each line of a shorter one, with its day."""
+    """Return the lines of a shorter tier that a longer tier may cite, each with its day."""
     found: list[SourceLine] = []
     day = ""
     for line in body.splitlines():
@@ -73,18 +73,18 @@ def source_lines_of(body: str) -> tuple[SourceLine, ...]:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableTier:
-    """Why a person's text is no valid tier."""
+    """A person's text that cannot be parsed as a tier, and the reason."""
 
     reason: str
 
 
 def render_editable_facts(facts: Iterable[TierFact]) -> str:
-    """Return a tier as people edit it: `- !` marks a permanent fact."""
+    """Return a tier as editable text: `- !` marks a permanent fact."""
     return "\n".join(f"- {_PERMANENT_MARK + ' ' if each.is_permanent else ''}{each.text}" for each in facts)
 
 
 def parse_edited_facts(text: str, before: Iterable[TierFact] = ()) -> tuple[TierFact, ...] | UnreadableTier:
-    """Parse a person's text as facts; a fact that existed before keeps its citations."""
+    """Parse edited text as facts; a fact that existed before keeps its citations."""
     known = {each.fact_id: each for each in before}
     facts: dict[str, TierFact] = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""The webhook payload about distilled memory: numbers and a verdict, no text (R175)."""
+"""The webhook payload of a distillation run: numbers and an outcome, no text (R175)."""
 
 from apps.learning.distillation.models import TierRun
 from apps.llm.model_backend import JsonObject

@@ -1,4 +1,4 @@
-"""The checks of a skill draft, and the removal of everything that identifies a person."""
+"""The checks of a skill draft, and the masking of everything that identifies a person."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ RUNBOOK_SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 
 @dataclass(frozen=True, slots=True)
 class VettedDraft:
-    """The texts of a draft, generalised."""
+    """A checked draft, with personal data masked."""
 
     name: str
     title: str
@@ -39,11 +39,11 @@ def vet_draft(
 
 
 def resolve_relative_dates(draft: VettedDraft, day: date | None) -> tuple[VettedDraft, str]:
-    """Replace unambiguous relative days by dates, counted from `day`; also return a note for the reviewer (R115)."""
+    """Replace unambiguous relative days with dates, counted from `day`, and return a note about them for the reviewer (R115)."""
     (title, description, body), found = replace_all_relative_dates((draft.title, draft.description, draft.body), day)
     return VettedDraft(draft.name, title, description, body), found.sentences
 
 
 def count_masked(texts: Iterable[str], firewall: PiiMasker) -> dict[str, int]:
-    """Count the masked items of each kind, for the reviewer; the values are not kept."""
+    """Return the number of masked items by kind, for the reviewer; the masked values are not kept."""
     return dict(sorted(Counter(found.kind for text in texts for found in firewall.mask(text).findings).items()))

@@ -1,4 +1,4 @@
-"""Finds a runbook with the same content as a new draft, so that similar conversations do not produce duplicates."""
+"""Finds an existing runbook with the same content as a new draft, so that similar conversations create no duplicates."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -14,20 +14,20 @@ from apps.text_analysis.procedure_similarity import ProcedureIndex, ProcedureLik
 
 
 def called_tools(lines: Sequence[ConversationLine]) -> frozenset[str]:
-    """Return the tools that a conversation called, except built-in ones, which every kind of request uses."""
+    """Return the tools that a conversation called, without the built-in tools, which conversations of every kind use."""
     return frozenset(call.name for line in lines for call in line.tool_calls) - BUILTIN_TOOL_NAMES.keys()
 
 
 def lock_skill_comparison(agent_id: int) -> None:
-    """Lock an agent's skill comparison until the transaction ends; extraction adds and compares runbooks one at a time."""
-    # Conversations that end together are compared one after the other; the second waits for only two short statements.
+    """Lock an agent's skill comparison until the transaction ends: one extraction at a time compares and adds runbooks."""
+    # Conversations that end together are compared one after the other; each waits only for two short statements.
     lock_name(f"extraction of agent {agent_id}")
 
 
 def find_similar_skill(
     draft: VettedDraft, called: Collection[str], agent_id: int, *, actor: Actor
 ) -> tuple[Skill, ProcedureLikeness] | None:
-    """Return the agent's draft or approved runbook with the same or similar content, and the reason."""
+    """Return the agent's draft or approved runbook whose content is the same or similar, and the reason for the match."""
     rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED).order_by("id")
     known = list(rows.only("id", "name", "title", "description", "body", "status", "agent_id", "tenant_id"))
     learned = Extraction.objects.filter(agent_id=agent_id).exclude(tool_names=[]).values_list("tool_names", flat=True)

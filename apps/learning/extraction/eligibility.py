@@ -11,12 +11,12 @@ MIN_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class EligibleConversation:
-    """The conversation is sent to the model."""
+    """A conversation that is sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearningRejection:
-    """Nothing is learned from the conversation; `verdict` is counted, `reason` is shown to people."""
+    """A conversation from which nothing is learned; `verdict` is counted, `reason` is shown to people."""
 
     verdict: str
     reason: str
@@ -25,7 +25,7 @@ class LearningRejection:
 def check_eligibility(
     lines: Sequence[ConversationLine], outcome: str, *, off_the_record: bool
 ) -> EligibleConversation | LearningRejection:
-    """Refuse, without a model call, a conversation from which nothing can or may be learned (R110, R113, R178)."""
+    """Reject, without a model call, a conversation from which nothing can be learned or may be learned (R110, R113, R178)."""
     if off_the_record:
         return LearningRejection("off-record", "The conversation is off the record; nothing is learned from it.")
     if len(lines) < MIN_MESSAGES:
@@ -39,9 +39,9 @@ def check_eligibility(
 
 
 def drop_recalled_calls(lines: Iterable[ConversationLine]) -> list[ConversationLine]:
-    """Drop calls by which the agent read its skills, memory and notes, and the texts that it wrote there.
+    """Drop calls that read the agent's own skills, memory or notes, and the texts that other calls wrote to them.
 
-    If it learned from these, its own knowledge would come back as new: the agent would confirm itself (R110).
+    Otherwise the agent would learn its own knowledge again as if it were new, and so confirm itself (R110).
     """
 
     def told(call: ToolCall) -> ToolCall:

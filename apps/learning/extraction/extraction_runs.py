@@ -1,9 +1,9 @@
-"""Extraction runs: the lease by which one worker reads a resolved conversation, the retry delay, and the verdict.
+"""Extraction runs: the lease of the worker that processes a resolved conversation, the retry delay, and the verdict.
 
-The sweep may pick the same conversation twice, and a worker may die during a run. So one worker holds the conversation by the
-database's clock until it releases it or the lease ends.
+The sweep may pick the same conversation twice, and a worker may die during a run. Therefore one worker at a time leases the
+conversation, by the database's clock, until it releases the lease or the lease expires.
 
-This module is the only writer of verdicts: one row per conversation. A second worker reads the first one's verdict.
+This module is the only writer of verdicts: one row per conversation. A second worker reads the verdict of the first.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from apps.learning.retry_delay import retry_delay_seconds
 from apps.llm.model_backend import BackendError, ModelReply
 from apps.skills.models import Skill
 
-# Longer than the one model call made under the lease, its deadline included.
+# Longer than the one model call made under the lease, including the call's deadline.
 LEASE_SECONDS: Final = 180
 
 _CLAIM_EXTRACTION_SQL: Final = """
@@ -41,9 +41,9 @@ UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
 
 
 def claim_extraction(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
-    """Lease a conversation: returns the number of failures so far, or None if it is not available now.
+    """Lease a conversation. Return the number of failures so far, or None if the lease is not available.
 
-    `at_once` is for a person's command: it ignores the retry delay, but not another worker's lease.
+    With `at_once` (a person's command), the retry delay is ignored, but not another worker's lease.
     """
     given = {"conversation": conversation.pk, "lease": LEASE_SECONDS, "at_once": at_once}
     with acting_as(actor), connection.cursor() as cursor:
@@ -76,7 +76,7 @@ def _release_claim(conversation: Conversation, wait: float, failures: int, failu
 
 @dataclass(frozen=True, slots=True)
 class VerdictEntry:
-    """A verdict before it is written, with the model's answer behind it, if there was a call."""
+    """A verdict before it is written, and the model's answer if there was a call."""
 
     verdict: Extraction.Verdict
     reason: str
@@ -86,7 +86,7 @@ class VerdictEntry:
 
 
 def write_or_read_verdict(conversation: Conversation, finding: VerdictEntry, *, actor: Actor) -> Extraction:
-    """Write a verdict without a draft, or return the one that another worker wrote meanwhile."""
+    """Write a verdict without a draft, or return the verdict that another worker has written meanwhile."""
     try:
         return write_verdict(conversation, finding, actor=actor, skill=None)
     except IntegrityError:
@@ -94,7 +94,7 @@ def write_or_read_verdict(conversation: Conversation, finding: VerdictEntry, *, 
 
 
 def read_verdict(conversation: Conversation, *, actor: Actor) -> Extraction:
-    """Return the existing verdict."""
+    """Return the stored verdict of a conversation."""
     with acting_as(actor):
         return Extraction.objects.get(conversation=conversation)
 
@@ -102,7 +102,7 @@ def read_verdict(conversation: Conversation, *, actor: Actor) -> Extraction:
 def write_verdict(
     conversation: Conversation, finding: VerdictEntry, *, actor: Actor, skill: Skill | None
 ) -> Extraction:
-    """Write the verdict; raises IntegrityError if there is one already."""
+    """Write the verdict; raises IntegrityError if the conversation already has one."""
     with acting_as(actor):
         return Extraction.objects.create(
             tenant_id=actor.tenant_id,

@@ -1,4 +1,4 @@
-"""Verdicts on resolved conversations, and the lease of the worker that reads one."""
+"""Verdicts on resolved conversations, and the lease of the worker that processes one."""
 
 from typing import ClassVar
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class Extraction(models.Model):
-    """One verdict per conversation, whether or not anything was learned; written once (R110, R117)."""
+    """The verdict of one conversation, whether or not anything was learned; written once (R110, R117)."""
 
     class Verdict(models.TextChoices):
-        """Nothing to learn is a normal outcome and is counted."""
+        """The verdict; learning nothing is normal and counted as well."""
 
         DRAFTED = "drafted", "Drafted a skill"
         TOO_SHORT = "too-short", "Too short"
@@ -31,7 +31,7 @@ class Extraction(models.Model):
     )
     verdict = models.CharField(max_length=12, choices=Verdict.choices)
     reason = models.TextField()
-    # A discarded draft leaves its verdict behind, so the database has no foreign key here.
+    # The verdict outlives a discarded draft, so the database has no foreign key here.
     skill = models.ForeignKey(
         "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
     )
@@ -64,7 +64,7 @@ class Extraction(models.Model):
 
 
 class ExtractionClaim(models.Model):
-    """The lease on a resolved conversation, and when the next attempt is due after a failure."""
+    """The lease on a resolved conversation, and the time of the next attempt after a failure."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     conversation = models.OneToOneField("conversations.Conversation", on_delete=models.PROTECT, related_name="+")

@@ -1,4 +1,4 @@
-"""Extraction: eligibility, a model call without tools, vetting, at most one draft; always one verdict (R110-R117)."""
+"""The extraction pipeline: eligibility, one model call without tools, vetting, at most one draft, and a verdict (R110-R117)."""
 
 import json
 import logging
@@ -65,7 +65,7 @@ CALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PrivateData:
-    """Known personal values of a conversation, the patterns of the tenant's own numbers, and the day of the conversation."""
+    """The personal data to mask: values known from the conversation, and the tenant's number templates; and the day."""
 
     known: KnownValues
     templates: tuple[PiiTemplate, ...]
@@ -74,7 +74,7 @@ class PrivateData:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedDraft:
-    """A vetted draft, and the model's answer that it came from."""
+    """A vetted draft, and the model's answer that contained it."""
 
     draft: VettedDraft
     reply: ModelReply
@@ -84,8 +84,8 @@ class ExtractedDraft:
 
 
 def learning_backend() -> ModelBackend:
-    """Return the backend at the endpoint that the environment names."""
-    # Imported by name: the web process and most commands load this module, and importing the vendor's SDK takes 1.5 seconds.
+    """Return the model backend at the endpoint set in the environment."""
+    # Imported lazily: the web process and most commands load this module, and importing the vendor's SDK takes 1.5 seconds.
     backend: ModelBackend = import_string("apps.llm.anthropic.sync_client.backend_at")(
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     )
@@ -93,7 +93,7 @@ def learning_backend() -> ModelBackend:
 
 
 def learning_backend_at(place: OpenedEndpoint) -> ModelBackend:
-    """Return the backend of a tenant's own endpoint, at which a memory tier is distilled."""
+    """Return the model backend at a tenant's own endpoint, for distilling a memory tier."""
     backend: ModelBackend = import_string("apps.llm.anthropic.sync_client.blocking_guarded_backend_at")(
         place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS
     )
@@ -101,7 +101,7 @@ def learning_backend_at(place: OpenedEndpoint) -> ModelBackend:
 
 
 def learning_model(agent: Agent, own: str = "", endpoint_id: int | None = None) -> str:
-    """Return the model that learns for an agent: the one set for learning, or the agent's, unless that is at another endpoint."""
+    """Return the model that learns for an agent: the one set for learning, or the agent's own unless at another endpoint."""
     of_turns = agent.model if agent.endpoint_id == endpoint_id else ""
     return own or of_turns or settings.DEFAULT_MODEL
 
@@ -111,8 +111,9 @@ def extract_conversation(
 ) -> Extraction | None:
     """Process a resolved conversation once (R112).
 
-    None: it is gone, not resolved, learning is frozen, another worker has it, or its next attempt is not due; a person's
-    command uses `at_once`. A failing model raises, and the conversation is postponed.
+    Returns None if the conversation is gone or unresolved, learning is frozen, another worker has the lease, or the next
+    attempt is not due; `at_once` (a person's command) ignores the due time. Raises if the model call fails, and postpones
+    the conversation.
     """
     with acting_as(actor):
         conversation = (
@@ -137,7 +138,7 @@ def _extract_claimed(
     conversation: Conversation, failures: int, actor: Actor, backend: ModelBackend
 ) -> Extraction | None:
     with acting_as(actor):
-        # The former lease holder may have finished between the check for a verdict and this claim.
+        # The previous lease holder may have written its verdict between the check above and this claim.
         if known := Extraction.objects.filter(conversation=conversation).first():
             return known
         lines = transcript(conversation)
@@ -157,7 +158,7 @@ def _extract_claimed(
 
 
 def _final_failure(error: BackendError, failures: int) -> VerdictEntry | None:
-    """Return the verdict if retries end: the request itself is wrong, or the model failed too often."""
+    """Return the verdict if there is no further retry: the request itself is wrong, or the model failed too often."""
     if error.who_acts is ErrorOwner.DEVELOPER:
         return VerdictEntry(Verdict.FAILED, f"The model refused the request ({error.code}). {error}")
     if error.is_worth_retrying and failures >= MOST_FAILURES:
@@ -166,13 +167,13 @@ def _final_failure(error: BackendError, failures: int) -> VerdictEntry | None:
 
 
 def _is_frozen(conversation: Conversation, actor: Actor) -> bool:
-    """Return whether learning is frozen. Then the conversation waits, and the sweep returns to it."""
+    """Return whether learning is frozen. The conversation then waits until a later sweep."""
     on = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
     return on.reaching(conversation.agent_id, conversation.channel).exists()
 
 
 def attempt_extraction(tenant_id: int, conversation_id: int) -> None:
-    """Extract as the tenant of the task's id, never as the worker's own (R116); a failed call is retried later."""
+    """Extract in the tenant named by the task, never in the worker's own (R116); a failed call is retried later."""
     try:
         extract_conversation(conversation_id, actor=system_actor(tenant_id, "extractor"), backend=learning_backend())
     except BackendError as error:
@@ -215,12 +216,12 @@ def _store_draft(
     except IntegrityError:
         return read_verdict(conversation, actor=actor)
     except Conflict:
-        # A retired skill has the name: it is never overwritten, and never drafted twice (R117).
+        # A retired skill has this name. It is neither overwritten nor drafted again (R117).
         return write_or_read_verdict(
             conversation, VerdictEntry(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
         )
     except StoppedByKillSwitch:
-        # Learning was frozen during the model call; the conversation is processed once it resumes.
+        # Learning was frozen during the model call. The conversation is processed once learning resumes.
         release_extraction(conversation, failures, actor=actor)
         return None
     except GovernanceError as refusal:
@@ -230,7 +231,7 @@ def _store_draft(
 def _draft_or_support(
     conversation: Conversation, worthwhile: ExtractedDraft, actor: Actor
 ) -> tuple[VerdictEntry, Skill]:
-    """Count the draft as support for a runbook that surely has the same content; else store a new draft."""
+    """Count the draft as support for a runbook that certainly has the same content, else store it as a new draft."""
     draft, reply, masked = worthwhile.draft, worthwhile.reply, worthwhile.masked_counts
     tools = tuple(sorted(tools_in(draft.body, worthwhile.called)))
     drafted = f"Drafted {draft.name}."
@@ -273,7 +274,7 @@ def _request(conversation: Conversation, lines: Sequence[ConversationLine]) -> M
 
 
 def transcript_lines(lines: Sequence[ConversationLine]) -> list[TranscriptLine]:
-    """Return the conversation in the form that a model reads, without texts that the agent recalled."""
+    """Return the conversation's lines for the model, without texts that the agent recalled."""
     entries = []
     for line in drop_recalled_calls(lines):
         if line.text:

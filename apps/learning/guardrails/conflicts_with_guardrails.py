@@ -1,7 +1,7 @@
 """Finds bullets that would weaken guardrails: escalation, disclosure, review, things to avoid, rules, and limits of promises.
 
-An agent that is measured learns to please the measure. Its own proposals may improve its work, and must never loosen its
-limits. The check compares words, so it assists the reviewer and does not replace them.
+An agent that is measured tends to learn whatever improves the measurement. Its proposals may improve its work, but must never
+loosen its limits. The check compares words: it assists the reviewer and does not replace the review.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from apps.text_analysis.word_stems import word_keys
 
 
 class WeakenedGuardrail(StrEnum):
-    """The guardrail that a bullet weakens."""
+    """The kind of guardrail that a bullet weakens."""
 
     ESCALATION = "escalation"
     DISCLOSURE = "disclosure"
@@ -40,7 +40,7 @@ class WeakenedGuardrail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Guardrails:
-    """The guardrails of an agent: lines to avoid, rules set by people, and its disclosure policy."""
+    """The guardrails of an agent: lines to avoid, rules set by people, and the disclosure policy."""
 
     avoid: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Guardrails:
 
 @dataclass(frozen=True, slots=True)
 class GuardrailWeakening:
-    """One bullet, the guardrail that it weakens, and the reason in a sentence."""
+    """A bullet, the guardrail that it weakens, and the reason as a sentence."""
 
     bullet: str
     weakens: WeakenedGuardrail
@@ -96,7 +96,7 @@ def _make_weakening(bullet: str, weakens: WeakenedGuardrail) -> GuardrailWeakeni
 
 
 def _contradicted_guardrails(bullet: str, held: Guardrails) -> Iterator[GuardrailWeakening]:
-    """Yield contradicted guardrails. The bullet is read as written and folded, so that letters of other scripts hide nothing."""
+    """Yield the guardrails that a bullet contradicts, as written or folded, so that look-alike letters hide nothing."""
     standing = [
         *(NamedText(f"avoid {number}", TextKind.AVOID, line) for number, line in enumerate(held.avoid, start=1)),
         *(NamedText(f"rule {number}", TextKind.RULE, line) for number, line in enumerate(held.rules, start=1)),
@@ -110,7 +110,7 @@ def _contradicted_guardrails(bullet: str, held: Guardrails) -> Iterator[Guardrai
 
 
 def _has_excess_promise(reads: str, held: Guardrails) -> bool:
-    """Return whether it promises a favour without limits, or an amount, that no rule allows."""
+    """Return whether a text promises an unlimited favour, or an amount, that no rule allows."""
     given = [
         each
         for each in words.CLAUSE_BREAK.split(reads)
@@ -130,7 +130,7 @@ def _is_allowed(given: Statement, held: Guardrails) -> bool:
 
 
 def _is_allowed_by(rule: Statement, given: Statement) -> bool:
-    """Return whether a rule allows the same favour in at least this amount."""
+    """Return whether a rule allows the same favour with at least this amount."""
     if rule.force is not StatementForce.DOES or not rule.subject & given.subject & _FAVOUR_KEYS:
         return False
     if not given.amounts:

@@ -1,7 +1,7 @@
-"""Detects sentences that tell an agent to escalate less, hide that it is an AI, avoid review, or please the measure.
+"""Detects sentences that tell an agent to escalate less, hide that it is an AI, avoid review, or game a metric.
 
-Negations and words such as "skip" are counted before their target: skipping an escalation is less of it, never skipping one
-is not. The text is folded: lower case, with Latin letters in place of look-alikes.
+Negations and words such as "skip" are counted before their target: "skip the escalation" means less escalation, "never skip
+the escalation" does not. The text is folded: lower case, with Latin letters in place of look-alikes.
 """
 
 import re
@@ -28,7 +28,7 @@ def _clauses(reads: str) -> list[str]:
 
 
 def has_less_escalation(reads: str) -> bool:
-    """Return whether it makes the agent escalate less, later, or not at all."""
+    """Return whether a text makes the agent escalate less, later, or not at all."""
     if words.RARE_ESCALATION.search(reads) or (
         words.HANDLES_ALONE.search(reads) and not _is_negated(reads, words.HANDLES_ALONE)
     ):
@@ -39,7 +39,7 @@ def has_less_escalation(reads: str) -> bool:
 
 
 def has_less_disclosure(reads: str, policy: Disclosure) -> bool:
-    """Return whether it hides that the agent is an AI beyond the tenant's policy, or presents it as a person."""
+    """Return whether a text hides that the agent is an AI beyond what the tenant's policy allows, or presents it as a person."""
     if _has_human_claim(reads) or (words.EVADES_AI_QUESTION.search(reads) and not words.NEVER_PREFIX.match(reads)):
         return True
     hides = any(_is_negated(each, target) for each in _clauses(reads) for target in (words.REVEALS_AI, words.BEING_AI))
@@ -60,7 +60,7 @@ def _has_human_claim(reads: str) -> bool:
 
 
 def has_less_review(reads: str) -> bool:
-    """Return whether it avoids a person's approval, an identity check, or a record that people read."""
+    """Return whether a text avoids a person's approval, an identity check, or a record that people read."""
     if words.WAITS_FOR_REVIEW.search(reads):
         return False
     if words.REVIEW_NOT_NEEDED.search(reads) or words.BEFORE_REVIEW.search(reads):
@@ -69,14 +69,14 @@ def has_less_review(reads: str) -> bool:
 
 
 def has_metric_gaming(reads: str) -> bool:
-    """Return whether it improves a metric without serving the customer."""
+    """Return whether a text aims at a metric without serving the customer."""
     if any(_is_negated(each, words.COMPLAINT_HELP) for each in _clauses(reads)):
         return True
     return words.METRIC_GAMING.search(reads) is not None and not _is_negated(reads, words.METRIC_GAMING)
 
 
 def has_rule_override(reads: str) -> bool:
-    """Return whether it overrides the rules as a whole."""
+    """Return whether a text overrides the rules as a whole."""
     plain = words.NEUTRAL_NEGATIONS.sub(" ", reads)
     is_told = any(_count_negations(plain, found.start()) % 2 == 0 for found in words.RULE_OVERRIDE.finditer(plain))
     return is_told or words.RULES_OPTIONAL.search(reads) is not None

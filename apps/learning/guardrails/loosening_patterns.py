@@ -1,6 +1,6 @@
 """Patterns of sentences that loosen guardrails, in English and in the German that instructions use."""
 
-# One rule per line, however long: rules are read and changed one by one.
+# One rule per line, however long, because rules are read and changed one at a time.
 # ruff: noqa: E501
 # fmt: off
 import re
@@ -16,12 +16,12 @@ _REDUCTION_WORDS: Final = (
     r"|reduc\w*|limit|evad\w*|sidestep\w*|dodg\w*|work around|get around|go around|disabl\w*|forgo|leave out|refus\w*|declin\w*|deny|denying|resist|hold off|put off|secret|out of"
     r"|downplay\w*|overlook\w*|talk \w+ out of|uberspring\w*|umgeh\w*|verschweig\w*|verheimlich\w*"
 )
-# In these phrases the two words negate nothing.
+# Phrases in which two negating words do not negate.
 NEUTRAL_NEGATIONS: Final = re.compile(
     r"\b(?:(?:do not|don't|never) (?:forget|hesitate|fail)|not only|no later than|no longer than|cannot (?:find|solve|answer|help|see|tell|read|access)|without (?:discussion|delay|argu\w+))\b"
 )
 NEGATIONS: Final = re.compile(rf"\b(?:{NEGATION_WORDS}|{_REDUCTION_WORDS})\b")
-# German puts the negation behind the verb.
+# German places the negation after the verb.
 TRAILING_NEGATION: Final = re.compile(r" (?:(?:bitte|das|es|sie|ihn|den fall) )?(?:nie|niemals|nicht|keinesfalls|niemandem)\b")
 
 _PERSON: Final = r"(?:human\w*|persons?|people|colleague\w*|manager\w*|supervisor\w*|operator\w*|staff|(?:\w+ )?team|specialist\w*|kolleg\w*|mensch\w*|vorgesetzt\w*)"

@@ -1,4 +1,4 @@
-"""Governed writes on learning versions, edit clusters and examples. The system creates the first two; people decide on all.
+"""Governed writes on learning versions, edit clusters and examples. The system creates the first two; people decide about all.
 
 Activating a version retires the active one in the same commit.
 """
@@ -34,7 +34,7 @@ def propose_version(
     lesson_ids: Sequence[int],
     pinned_ids: Collection[int],
 ) -> LearningVersion:
-    """Store a new version that waits for a person, based on the active one; prune the oldest that nothing needs (R148, R158)."""
+    """Store a new version for review, based on the active one; prune the oldest versions no longer needed (R148, R158)."""
     authorize(actor, Act.LEARNING_VERSION_PROPOSE, actor.tenant_id, agent_id=agent_id)
     with acting_as(actor):
         rows = LearningVersion.objects.visible_to(actor).of_agent(agent_id)
@@ -55,7 +55,7 @@ def propose_version(
 
 
 def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
-    """Activate a version without a person, if the tenant's settings allow it; the database checks them too (R149)."""
+    """Activate a version without review if the tenant's settings allow it; the database checks these settings too (R149)."""
     with acting_as(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
         _refuse_unless_auto(actor)
         row.apply()
@@ -66,7 +66,7 @@ def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
 def activate_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Activate a version for new conversations, in a person's name. Open ones keep the version that they began with (R146)."""
+    """Activate a version on a person's behalf. Conversations that are already open keep their version (R146)."""
     with (
         acting_as(actor),
         governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
@@ -80,7 +80,7 @@ def activate_version(
 def restore_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Activate an earlier version again, in a person's name."""
+    """Activate a retired version again on a person's behalf."""
     with (
         acting_as(actor),
         governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
@@ -94,7 +94,7 @@ def restore_version(
 def reject_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Reject a version. Its lessons are offered to a digest again once another case of them is seen."""
+    """Reject a version. Each of its lessons is offered to a digest again once the lesson has another case."""
     with governed(Act.LEARNING_VERSION_REJECT, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.reject()
     return version
@@ -103,7 +103,7 @@ def reject_version(
 def retire_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Retire the active version: new conversations have none."""
+    """Retire the active version, so that new conversations have none."""
     with governed(Act.LEARNING_VERSION_RETIRE, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.retire()
     return version
@@ -112,7 +112,7 @@ def retire_version(
 def withdraw_version(
     version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
 ) -> LearningVersion:
-    """Withdraw a version from all turns, even of conversations that began with it; it can never be activated again."""
+    """Withdraw a version from all turns, including those of conversations that began with it. It can never be activated again."""
     refuse_blank(reason, "Say what is wrong with it.")
     with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.withdraw()
@@ -126,7 +126,7 @@ def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
 
 
 def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: str) -> EditCluster:
-    """Record a recurring edit for people to decide on."""
+    """Record a recurring edit for people to decide about."""
     row = EditCluster(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,
@@ -143,7 +143,7 @@ def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: s
 def mark_proposed(
     cluster: EditCluster, *, actor: Actor, proposal_id: int, read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Link the proposal that was made of a cluster; the proposal has its own review."""
+    """Link a cluster to the proposal made from it; the proposal is reviewed separately."""
     with governed(Act.EDIT_CLUSTER_PROPOSE, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.propose()
         row.proposal_id = proposal_id
@@ -152,7 +152,7 @@ def mark_proposed(
 
 
 def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at: int | None = None) -> EditCluster:
-    """Dismiss a cluster until three times as many drafts show it."""
+    """Dismiss a cluster until three times as many drafts contain the edit."""
     refuse_blank(reason, "Say why there is nothing in it to learn.")
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
@@ -169,7 +169,7 @@ def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = 
 
 
 def add_example(lesson: Lesson, *, actor: Actor, words: ExampleTexts, firewall: PiiMasker) -> Example:
-    """Store an example for all customers of the agent, in this person's name; personal data is masked first (Z-12)."""
+    """Store an example for all customers of the agent on this person's behalf; personal data is masked first (Z-12)."""
     vetted = vet_example(words, firewall)
     if isinstance(vetted, UnfitExample):
         raise Invalid("These texts cannot be used as an example yet.", vetted.reasons)
@@ -193,7 +193,7 @@ def add_example(lesson: Lesson, *, actor: Actor, words: ExampleTexts, firewall: 
 
 
 def retire_example(example: Example, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Example:
-    """Retire an example from turns that begin from now on. Earlier turns keep it in their history."""
+    """Retire an example for turns that begin later. Earlier turns keep it in their history."""
     with governed(Act.EXAMPLE_RETIRE, example, actor=actor, read_at=read_at, reason=reason) as row:
         row.retire()
     return example
@@ -223,7 +223,7 @@ def _sign_approval(row: LearningVersion | Example, actor: Actor) -> None:
 
 def _surplus_version_ids(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
     status = LearningVersion.Status
-    # Withdrawn versions stay: they show what to remove from the history of conversations that read them.
+    # Withdrawn versions are kept: they show what to remove from the history of conversations that read them.
     counted = [row for row in rows if row.status != status.WITHDRAWN]
     versions = [
         PrunableVersion(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING)

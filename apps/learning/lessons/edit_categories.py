@@ -1,7 +1,7 @@
 """Categories of recurring edits, described by fixed phrases of the product; pure.
 
-Texts of customers and colleagues are matched and never repeated: a category names a change and a topic of this table. Only
-its sentence and its rule reach people and, once approved, prompts.
+Texts of customers and colleagues are matched and never repeated: a category names a change and a topic from the table below. Only
+the sentence and the rule of a category reach people and, once approved, prompts.
 """
 
 import re
@@ -13,7 +13,7 @@ from apps.learning.lessons.edit_clustering import Cluster, EditKind
 
 DISCARDED: Final = "discarded"
 _NUMBERED_ITEM: Final = re.compile(r"([0-9]{1,4})\. ")
-# A dismissed cluster is shown again once this many times as many drafts show it.
+# A dismissed cluster is shown again once the number of its drafts has grown by this factor.
 REGROWTH_FACTOR: Final = 3
 
 
@@ -28,14 +28,14 @@ def _make_topic(words: str, called: str, where_added: str = "") -> _Topic:
     return _Topic(re.compile(words, re.IGNORECASE), called, where_added)
 
 
-# A request for a number is a different topic from a number that is given.
+# Asking for a number and stating a number are different topics.
 _ASKING_WORDS: Final = (
     r"(?:\b(?:what|which)\b|\b(?:tell|send|give|provide|share|state|include|confirm|quote|need|have|know)\b)"
     r"[^.?!]{0,40}"
 )
 
 
-# The first match counts; personal data in the text is already masked.
+# The first match wins; personal data in the text is already masked.
 _TOPICS: Final[Mapping[str, _Topic]] = {
     "asks_order_number": _make_topic(
         _ASKING_WORDS + r"\byour order\W{0,3}(?:number|no\b|id\b)|\bnumber of your order\b[^.!]{0,40}\?",
@@ -83,14 +83,14 @@ _DISCARD_REASONS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def edit_category(cluster: Cluster) -> str:
-    """Return the change and its topics, such as `added:order_number`; a topic that the table lacks is left empty."""
+    """Return the kind of change and its topics, such as `added:order_number`; a topic missing from the table is empty."""
     if cluster.change is EditKind.REPLACED:
         return f"replaced:{_topic_of(cluster.removed)}:{_topic_of(cluster.added)}"
     return f"{cluster.change}:{_topic_of(cluster.added or cluster.removed)}"
 
 
 def discard_category(reason_code: str) -> str:
-    """Return the category of drafts discarded for one reason."""
+    """Return the category of drafts that were discarded for one reason."""
     return f"{DISCARDED}:{reason_code}"
 
 
@@ -107,7 +107,7 @@ def describe_category(habit: str) -> str:
 
 
 def suggested_rule(habit: str) -> str:
-    """Return the rule for the agent; empty if the table lacks the topic, so that a person has to write it."""
+    """Return the suggested rule for the agent; empty if the table lacks the topic, and a person has to write the rule."""
     change, first, second = _split_category(habit)
     if change == DISCARDED:
         return _DISCARD_REASONS[first][1]
@@ -124,9 +124,9 @@ def suggested_rule(habit: str) -> str:
 
 
 def insert_into_runbook(body: str, habit: str, line: str) -> str:
-    """Return the runbook with the line at the end of a section: a step where people add something, else a pitfall.
+    """Insert a line into a runbook: as a step if people add this text to drafts, else as a pitfall.
 
-    A missing section is added at the end. The reviewer can move the line.
+    The line goes to the end of the section, and a missing section to the end of the runbook. The reviewer can move the line.
     """
     title = "Procedure" if habit.startswith(f"{EditKind.ADDED}:") else "Pitfalls"
     lines = body.rstrip().split("\n")
@@ -141,13 +141,13 @@ def insert_into_runbook(body: str, habit: str, line: str) -> str:
 
 
 def _next_list_marker(items: Sequence[str]) -> str:
-    """Return the number after the last numbered item, or the hyphen of a list without numbers."""
+    """Return the marker of the next list item: the next number, or a hyphen if the list has no numbers."""
     numbers = [int(found[1]) for found in map(_NUMBERED_ITEM.match, items) if found]
     return f"{numbers[-1] + 1}." if numbers else "-"
 
 
 def has_grown_enough(count: int, count_at_dismissal: int) -> bool:
-    """Return whether enough new drafts show a dismissed cluster."""
+    """Return whether a dismissed cluster has enough new drafts to be shown again."""
     return count >= REGROWTH_FACTOR * max(count_at_dismissal, 1)
 
 

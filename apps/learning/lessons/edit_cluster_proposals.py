@@ -1,6 +1,7 @@
-"""Finds recurring edits of an agent's drafts, and proposes a rule or a skill change from one on a person's request (R138).
+"""Finds recurring edits of an agent's drafts, and, at a person's request, proposes a rule or a skill change from one (R138).
 
-It reads the cases of lessons, masked when they were recorded: none off the record, none of a member's talk.
+The input is the cases of lessons, which were masked when recorded. They include no conversation off the record and no member's
+conversation with an assistant.
 """
 
 from collections import defaultdict
@@ -41,9 +42,9 @@ MAX_EVIDENCE_DRAFTS: Final = 50
 
 
 def update_edit_clusters(agent_id: int, *, actor: Actor) -> int:
-    """Group the edits and discards of the last 90 days, at most a thousand; return the number of newly counted drafts.
+    """Group the edits and discards of the last 90 days, at most a thousand. Return the number of newly counted drafts.
 
-    Nothing is done while learning is frozen, or if a person or another worker changed a cluster meanwhile: the next case
+    Does nothing while learning is frozen, or if a person or another worker has changed a cluster meanwhile; the next case
     starts it again.
     """
     with acting_as(actor):
@@ -70,9 +71,9 @@ def update_edit_clusters(agent_id: int, *, actor: Actor) -> int:
 def propose_cluster_rule(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Propose a rule for the agent, with the drafts as evidence; it joins new rules that already wait.
+    """Propose a rule for the agent with the drafts as evidence; a pending proposal of new rules is extended.
 
-    The rule is the product's sentence or this person's text, never text of a draft or a customer.
+    The rule is a fixed sentence of the product or this person's text, never text of a draft or a customer.
     """
     text = _rule_text(cluster, rule, actor)
     with acting_as(actor):
@@ -85,7 +86,7 @@ def propose_cluster_rule(
 def propose_skill_change(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Propose the same line as a change of the one skill that all the drafts used; the live version stays."""
+    """Propose the rule as a change of the one skill that all the drafts used; the live version of the skill stays unchanged."""
     text = _rule_text(cluster, rule, actor)
     with acting_as(actor):
         skill = shared_skill(cluster, actor=actor)
@@ -104,7 +105,7 @@ def propose_skill_change(
 
 
 def shared_skill(cluster: EditCluster, *, actor: Actor) -> Skill | None:
-    """Return the agent's only approved skill that was read before each of the drafts was written, if there is one."""
+    """Return the agent's approved skill that was read before each of the drafts was written; None unless it is the only one."""
     with acting_as(actor):
         cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id"))
         drafts = Draft.objects.visible_to(actor).filter(pk__in=cases.values("source_id"))
@@ -127,7 +128,7 @@ def _rule_text(cluster: EditCluster, rule: str, actor: Actor) -> str:
 
 
 def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any]]:
-    """Return the rationale, and the drafts as evidence."""
+    """Return the rationale of a proposal, and the drafts as its evidence."""
     cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id")).order_by("-pk")
     draft_ids = list(cases.values_list("source_id", flat=True)[:MAX_EVIDENCE_DRAFTS])
     rationale = f"{cluster.sentence}, {cluster.members.count()} times."
@@ -135,7 +136,7 @@ def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any
 
 
 def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
-    """Return the lines of a pending proposal of new rules, since a second proposal replaces the first."""
+    """Return the lines of a pending proposal of new rules, since a second proposal would replace them."""
     rows = Proposal.objects.visible_to(actor).about(agent).open()
     waiting = rows.filter(kind=Proposal.Kind.RULE_LINES).first()
     lines = [str(line) for line in waiting.content["lines"]] if waiting else []
@@ -143,7 +144,7 @@ def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]
 
 
 def _clusters_by_key(agent_id: int, actor: Actor) -> Mapping[str, EditCluster]:
-    """Return clusters by key, the oldest first."""
+    """Return the agent's clusters by key, oldest first."""
     rows = EditCluster.objects.visible_to(actor).of_agent(agent_id).order_by("pk")
     return {row.key: row for row in rows}
 
@@ -157,7 +158,7 @@ def _cases(agent_id: int) -> Sequence[LessonCase]:
 
 
 def _discard_reasons(cases: Iterable[LessonCase], actor: Actor) -> Mapping[int, str]:
-    """Return the discard reasons of drafts, by draft id."""
+    """Return the reasons for which drafts were discarded, by draft id."""
     ids = [case.source_id for case in cases if case.source == LessonSource.DISCARDED_DRAFT]
     return dict(Draft.objects.visible_to(actor).filter(pk__in=ids).values_list("pk", "reason_code"))
 
@@ -177,7 +178,7 @@ def _group_cases(
 def _discard_clusters(
     cases: Sequence[LessonCase], reasons: Mapping[int, str], known: Sequence[str]
 ) -> Iterable[tuple[Cluster, str]]:
-    """Yield one cluster per discard reason; its key is the reason."""
+    """Yield one cluster per discard reason; the reason is its key."""
     by_habit: dict[str, list[int]] = defaultdict(list)
     for case in cases:
         if case.source == LessonSource.DISCARDED_DRAFT and case.source_id in reasons:

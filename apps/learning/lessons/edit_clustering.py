@@ -1,7 +1,7 @@
-"""Groups recurring edits of drafts by sentence and word, by removed and added text.
+"""Groups recurring edits of drafts by the sentences and words that were removed and added.
 
-Example: "In 14 drafts a person added: Your order number is [number]." A known group keeps its key while it grows; similar
-edits join it.
+Example: "In 14 drafts a person added: Your order number is [number]." A known group keeps its key as it grows; similar edits
+join it.
 """
 
 import re
@@ -21,18 +21,18 @@ SENTENCE_WORDS: Final = 80
 MIN_SUPPORT: Final = 3
 MAX_CLUSTERS: Final = 20
 SHOWN_CHARACTERS: Final = 160
-# Two sentences with this share of common words are one changed sentence.
+# Two sentences that share at least this part of their words count as one changed sentence.
 CHANGED_SIMILARITY: Final = 0.6
-# Two changes with this share of common words are the same; each is compared with this many that share a word.
+# Two changes that share at least this part of their words count as the same. Each is compared with this many candidates.
 CLUSTER_SIMILARITY: Final = 0.6
 MAX_COMPARED: Final = 50
-# An edit of up to this many words is compared as a whole, since there is nothing to leave out.
+# An edit of up to this many words is compared as a whole, since it has no unchanged part to leave out.
 FEW_WORDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DraftEdit:
-    """A draft and the text sent in its place; personal data is masked."""
+    """A draft and the text that was sent instead, with personal data masked."""
 
     edit_id: int
     draft: str
@@ -40,7 +40,7 @@ class DraftEdit:
 
 
 class EditKind(StrEnum):
-    """What a person changed in a draft."""
+    """The kind of change a person made to a draft."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -49,7 +49,7 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One recurring change: a stable key, the edits that show it, and a line for people."""
+    """One recurring change: a stable key, the edits that contain it, and a line for people."""
 
     key: str
     change: EditKind
@@ -87,9 +87,10 @@ _DIGITS: Final = re.compile(r"\d(?:[.,:/-]?\d){0,40}")
 def cluster_edits(
     edits: Iterable[DraftEdit], *, known: Sequence[str] = (), support: int = MIN_SUPPORT
 ) -> tuple[Cluster, ...]:
-    """Return the changes that at least `support` edits show, the most frequent first; an edit counts once per change.
+    """Return the changes found in at least `support` edits, most frequent first; an edit counts once per change.
 
-    Of many edits the latest are read. `known` are the keys of earlier groups: similar edits join them, however few.
+    If there are too many edits, only the latest are read. `known` holds the keys of earlier groups, which similar edits
+    join even if there are fewer than `support`.
     """
     latest = sorted(edits, key=lambda each: each.edit_id)[-EDITS_READ:]
     forms: dict[_NormalizedEdit, list[tuple[int, _EditPiece]]] = defaultdict(list)
@@ -109,7 +110,7 @@ def _by_support(cluster: Cluster) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class _NormalizedEdit:
-    """A change by its words, regardless of order and endings."""
+    """A change reduced to its words, without order and endings."""
 
     change: EditKind
     removed: frozenset[str]
@@ -128,7 +129,7 @@ def _parse_key(key: str) -> _NormalizedEdit:
 
 @dataclass(slots=True)
 class _Group:
-    """Similar forms of a change. The most frequent one leads, or the one that led when the group was first found."""
+    """A group of similar changes. The most frequent one leads it, or the one that led it when the group was first found."""
 
     form: _NormalizedEdit
     cases: list[tuple[int, _EditPiece]]
@@ -138,7 +139,7 @@ class _Group:
 def _group_edits(
     forms: Mapping[_NormalizedEdit, list[tuple[int, _EditPiece]]], known: Sequence[_Group]
 ) -> list[_Group]:
-    """Add each form to the group that it leads or resembles, known groups first; each is compared with a limited number."""
+    """Add each change to a group that it leads or resembles, known groups first; the number of comparisons is limited."""
     groups: list[_Group] = []
     by_word: dict[str, list[_Group]] = defaultdict(list)
 
@@ -171,7 +172,7 @@ def _word_overlap(one: frozenset[str], two: frozenset[str]) -> float:
 
 
 def _make_cluster(group: _Group) -> Cluster:
-    """Build the cluster. Its wording is the most frequent one, the shortest among equals."""
+    """Build the cluster of a group, worded as the most frequent edit, or the shortest of equally frequent ones."""
     shown = [piece for _, piece in group.cases if _normalize_piece(piece) == group.form] or [
         piece for _, piece in group.cases
     ]
@@ -181,7 +182,7 @@ def _make_cluster(group: _Group) -> Cluster:
 
 
 def _split_edit(edit: DraftEdit) -> Iterator[_EditPiece]:
-    """Yield the changes of one edit, sentence by sentence; similar sentences are compared word by word."""
+    """Yield the changes of one edit by sentence; similar sentences are compared by word."""
     before, after = (_sentences(text[:TEXT_CHARACTERS]) for text in (edit.draft, edit.sent))
     plain_before, plain_after = ([" ".join(_words(each)) for each in side] for side in (before, after))
     matcher = SequenceMatcher(None, plain_before, plain_after, autojunk=False)
@@ -221,7 +222,7 @@ def _edit_kind(removed: str, added: str) -> EditKind:
 
 
 def _has_letters(words: str) -> bool:
-    """Return whether more than punctuation was changed."""
+    """Return whether the change contains letters, not only punctuation."""
     return any(each.isalnum() for each in words)
 
 
@@ -230,7 +231,7 @@ def _similarity(one: frozenset[str], two: frozenset[str]) -> float:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences. Numbers without a mask are replaced by one token, since they differ between customers."""
+    """Return the sentences of a text. Unmasked numbers become one token, since they differ between customers."""
     alike = _DIGITS.sub("[number]", text)
     return [each.strip() for each in _SENTENCE.split(alike) if each.strip()][:TEXT_SENTENCES]
 

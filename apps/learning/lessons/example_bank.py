@@ -1,4 +1,4 @@
-"""Turns a correction that a person chose into an example for all customers, masked again with all known values (Z-12)."""
+"""Stores a correction that a person chose as an example for all customers, masked again with all known personal data (Z-12)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,22 +20,22 @@ from apps.learning.private_data import collect_known_values, tenant_templates
 from apps.text_analysis.pii.known_values import KnownValues
 from apps.text_analysis.pii.masking import PiiMasker
 
-# Only the latest cases of a lesson that has many.
+# Only the latest cases are read if a lesson has many.
 CONVERSATIONS_READ: Final = 10
 
 
 def is_correction(lesson: Lesson) -> bool:
-    """Return whether the lesson has a draft and a person's correction of it."""
+    """Return whether the lesson contains a draft and a person's correction of the draft."""
     return lesson.source == LessonSource.EDITED_DRAFT
 
 
 def example_texts_of(lesson: Lesson) -> ExampleTexts:
-    """Return the lesson's texts, masked when its case was recorded."""
+    """Return the lesson's texts, which were masked when its case was recorded."""
     return ExampleTexts(lesson.situation, lesson.problem, lesson.correction)
 
 
 def add_lesson_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
-    """Store the lesson's texts, or this person's versions of them, as an example; personal data in either is masked."""
+    """Store the lesson's texts, or this person's edited versions, as an example; personal data is masked in both."""
     authorize(actor, Act.EXAMPLE_ADD, lesson.tenant_id, agent_id=lesson.agent_id)
     if not is_correction(lesson):
         sentence = "Only a correction of a draft can become an example, and this lesson has another source."
@@ -46,7 +46,7 @@ def add_lesson_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]
 
 
 def _known_values(lesson: Lesson, actor: Actor) -> KnownValues:
-    """Return the known personal values of the conversations behind the lesson."""
+    """Return the known personal data of the lesson's conversations."""
     ids = lesson.cases.order_by("-pk").values_list("conversation_id", flat=True)[:CONVERSATIONS_READ]
     known = KnownValues()
     for conversation in Conversation.objects.visible_to(actor).filter(pk__in=[each for each in ids if each]):

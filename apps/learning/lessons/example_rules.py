@@ -1,4 +1,4 @@
-"""The rules for corrected drafts shown with any customer: masked, limited in length, and found by keywords; pure (Z-12)."""
+"""Rules for examples (corrected drafts shown with any customer): masked, limited in length, found by keyword; pure (Z-12)."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from apps.text_analysis.word_stems import word_keys
 
 MAX_EXAMPLES: Final = 200
 MAX_KEYWORDS: Final = 60
-# The statement that claims a turn truncates a customer's words in the same way.
+# The SQL statement that claims a turn truncates the customer's message to the same length.
 MIN_WORD_LETTERS: Final = 4
 KEYWORD_LETTERS: Final = 6
 _WORD: Final = re.compile(rf"[^\W_]{{{MIN_WORD_LETTERS},}}")
@@ -21,7 +21,7 @@ _MASK: Final = re.compile(r"\[[a-z0-9 -]{1,40}\]")
 
 @dataclass(frozen=True, slots=True)
 class ExampleTexts:
-    """A situation, the draft that was wrong in it, and a person's correction."""
+    """A situation, the wrong draft, and a person's correction."""
 
     situation: str
     draft: str
@@ -39,13 +39,13 @@ class VettedExample:
 
 @dataclass(frozen=True, slots=True)
 class UnfitExample:
-    """Why the texts cannot be an example, by field."""
+    """Texts that cannot become an example, with the reasons by field."""
 
     reasons: Mapping[str, list[str]]
 
 
 def vet_example(words: ExampleTexts, firewall: PiiMasker) -> VettedExample | UnfitExample:
-    """Mask each text as a whole, then put it on one line. Nothing is cut: the stored text is the one that a person has read."""
+    """Mask each text as a whole, then join its lines. Nothing is truncated, so the stored text is the text a person has read."""
     found = {name: firewall.mask(getattr(words, name)) for name in ExampleTexts.__slots__}
     clean_texts = ExampleTexts(**{name: " ".join(each.text.split()) for name, each in found.items()})
     if reasons := _flaws(clean_texts):
@@ -69,13 +69,13 @@ def _text_flaw(text: str, limit: int) -> str:
 
 
 def extract_keywords(text: str) -> tuple[str, ...]:
-    """Return the stems of its meaningful words, each once, so that endings do not matter."""
+    """Return the stems of a text's meaningful words, without duplicates, so that endings do not matter."""
     spoken = _WORD.findall(_MASK.sub(" ", text).lower())
     return tuple(dict.fromkeys(word[:KEYWORD_LETTERS] for word in spoken if word_keys(word)))[:MAX_KEYWORDS]
 
 
 def example_limit_refusal(kept: int) -> str:
-    """Return the refusal of one more example, with what to do; empty while there is room."""
+    """Return the refusal of another example and what to do instead; empty if the limit is not reached."""
     if kept < MAX_EXAMPLES:
         return ""
     return f"The agent has {MAX_EXAMPLES} examples, the most that are allowed. Retire one that no longer helps first."

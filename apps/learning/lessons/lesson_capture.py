@@ -1,7 +1,7 @@
 """Captures lessons from settled items: edited and discarded drafts, answers, failed turns, rejections, reports.
 
-It runs whether or not the agent learns, and calls no model (R138, R152). Conversations off the record and members' talks with
-assistants are never read.
+Capturing does not depend on whether the agent learns, and calls no model (R138, R152). It never reads conversations off the
+record or members' conversations with assistants.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from apps.text_analysis.pii.known_values import KnownValues
 from apps.text_analysis.pii.masking import PiiMasker
 from apps.text_analysis.pii.tool_result_values import known_values_of_sender
 
-# The most items of each kind in one run; the next sweep takes the rest.
+# The maximum number of items of each kind per run; the next sweep takes the rest.
 BATCH_SIZE: Final = 100
 ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
 _FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_failed_turns.sql")
@@ -45,7 +45,7 @@ _FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_faile
 
 @dataclass(frozen=True, slots=True)
 class SettledItem:
-    """A settled item with its texts; `told` makes a case of it once the customer's request is known."""
+    """A settled item with its texts; `told` builds its case from the customer's request."""
 
     found: CaseSource
     turn_id: int | None
@@ -55,7 +55,7 @@ class SettledItem:
 
 
 def capture_agent_lessons(agent_id: int, *, actor: Actor) -> int:
-    """Capture settled items that have no case yet, one commit each; return the number recorded."""
+    """Capture settled items that have no case yet, with one commit per item. Return the number of recorded cases."""
     with acting_as(actor):
         settled = [
             *_drafts(agent_id, actor),
@@ -69,7 +69,7 @@ def capture_agent_lessons(agent_id: int, *, actor: Actor) -> int:
 
 
 def attempt_capture(tenant_id: int, agent_id: int) -> None:
-    """Capture as the tenant of the task's id, never as the worker's own; then update the recurring edits."""
+    """Capture in the tenant named by the task, never in the worker's own; then update the edit clusters."""
     actor = system_actor(tenant_id, "lessons")
     if capture_agent_lessons(agent_id, actor=actor):
         update_edit_clusters(agent_id, actor=actor)
@@ -82,7 +82,7 @@ def _capture_item(settled: SettledItem, actor: Actor) -> bool:
 
 
 def _customer_request(settled: SettledItem) -> str:
-    """Return the customer's request behind the item; if no turn is known, the customer's last message before it."""
+    """Return the customer's request that led to the item, or the customer's last message before the item if no turn is known."""
     if settled.found.conversation_id is None:
         return ""
     events = InboundEvent.objects.filter(conversation_id=settled.found.conversation_id)
@@ -96,7 +96,7 @@ def _customer_request(settled: SettledItem) -> str:
 
 
 def _masker_for(settled: SettledItem, actor: Actor) -> Callable[[str], str]:
-    """Return a mask for personal data known from the whole conversation and from these texts."""
+    """Return a masker for the personal data known from the whole conversation and from the item's texts."""
     lines, names, key = [ConversationLine("agent", text) for text in settled.texts], frozenset[str](), ""
     if settled.found.conversation_id is not None:
         conversation = Conversation.objects.get(pk=settled.found.conversation_id)
@@ -115,7 +115,7 @@ def _masker_for(settled: SettledItem, actor: Actor) -> Callable[[str], str]:
 
 
 def _without_case(source: LessonSource) -> "NegatedExpression[Combinable]":
-    """Return a filter for rows that no case names."""
+    """Return a filter for rows without a case."""
     return ~Exists(LessonCase.objects.filter(source=source.value, source_id=OuterRef("pk")))
 
 
@@ -190,7 +190,7 @@ def _version_case(row: LearningVersion, _asked: str, why: str) -> Case:
 
 
 def _rejection_reason(row: LearningVersion) -> str:
-    """Return the reason given by the person who rejected the version; only the change record keeps it."""
+    """Return the reason for rejecting the version, which only the change record stores."""
     change_texts = ChangeText.objects.filter(
         record__subject_type=LearningVersion._meta.label_lower,
         record__subject_id=row.pk,
@@ -200,7 +200,7 @@ def _rejection_reason(row: LearningVersion) -> str:
 
 
 def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
-    """Yield reports of replies that a person has settled."""
+    """Yield the reports of wrong replies that a person has settled."""
     source = LessonSource.REPORTED_REPLY
     rows = Report.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
     settled = rows.filter(status=Report.Status.RESOLVED, **ON_THE_RECORD).select_related("message")

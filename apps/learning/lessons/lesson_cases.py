@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 SITUATION_CHARACTERS: Final = 500
 LESSON_TEXT_CHARACTERS: Final = 1_500
-# A turn with one of these codes failed because of the agent; in the others the model, its account or a worker was the cause.
+# Error codes of turns that failed because of the agent. Other turns failed because of the model, its account or a worker.
 AGENT_FAILURE_CODES: Final = frozenset({"refusal", "steps_spent", "turn_budget_spent", "calls_repeated", "empty_reply"})
 
 
@@ -21,7 +21,7 @@ class LessonText:
 
 @dataclass(frozen=True, slots=True)
 class NoLesson:
-    """Nothing to learn; such cases are counted too."""
+    """A case with nothing to learn; such cases are counted too."""
 
     because: str
 
@@ -30,31 +30,31 @@ Case: TypeAlias = LessonText | NoLesson
 
 
 def lesson_from_edited_draft(asked: str, draft: str, sent: str) -> Case:
-    """A person sent another text than the agent wrote."""
+    """Return the lesson of a draft that a person edited before sending it."""
     if _normalize(draft) == _normalize(sent):
         return NoLesson("The words are the same but for spaces and capitals.")
     return LessonText(asked, draft, sent)
 
 
 def lesson_from_discarded_draft(asked: str, draft: str, what_is_wrong: str, why: str) -> Case:
-    """Nothing was sent; the discarding person's explanation is the correction."""
+    """Return the lesson of a discarded draft; the reason given for discarding it is the correction."""
     return LessonText(asked, f"{what_is_wrong}: {draft}", why)
 
 
 def lesson_from_escalation(asked: str, question: str, answer: str) -> Case:
-    """The agent could not answer, and a person did."""
+    """Return the lesson of a question that the agent could not answer and a person did."""
     return LessonText(asked, f"The agent could not settle this by itself: {question}", answer)
 
 
 def lesson_from_failed_turn(asked: str, code: str, failure: str) -> Case:
-    """The agent gave no answer, and nobody gave a correct one."""
+    """Return the lesson of a turn in which the agent failed to answer; it has no correction."""
     if code not in AGENT_FAILURE_CODES:
         return NoLesson("The model, its account or a worker failed, and not the agent.")
     return LessonText(asked, f"The agent gave no answer. {failure}")
 
 
 def lesson_from_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, correction: str) -> Case:
-    """A person reported a reply that was already sent. A reason code alone is no correction."""
+    """Return the lesson of a sent reply that a person reported as wrong. A reason code alone is no correction."""
     why, correction = why.strip(), correction.strip()
     if not (why or correction):
         return NoLesson("Nobody explained what was wrong with it.")
@@ -63,14 +63,14 @@ def lesson_from_reported_reply(asked: str, reply: str, what_is_wrong: str, why: 
 
 
 def lesson_from_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
-    """A person rejected a proposal of the agent. A reason code alone teaches another agent nothing."""
+    """Return the lesson of an agent's proposal that a person rejected. A reason code alone teaches nothing."""
     if not why.strip():
         return NoLesson("Nobody explained why it was rejected.")
     return LessonText(f"The agent proposed: {proposed}. {rationale}", f"{what_is_wrong or 'Rejected'}.", why)
 
 
 def lesson_from_rejected_version(change_summary: str, why: str) -> Case:
-    """A person rejected a learning version. The summary of a withdrawn one is not repeated."""
+    """Return the lesson of a rejected learning version; the summary of a withdrawn version is not repeated."""
     if not why.strip():
         return NoLesson("Nobody explained what was wrong with it.")
     wrong = (
@@ -80,7 +80,7 @@ def lesson_from_rejected_version(change_summary: str, why: str) -> Case:
 
 
 def mask_case(case: Case, mask: Callable[[str], str]) -> Case:
-    """Mask a case as a whole, so that no cut hides the end of a value, and then put it on one short line."""
+    """Mask the texts of a case, then truncate each to one short line; truncating first could hide a value from the mask."""
     if isinstance(case, NoLesson):
         return case
     situation, wrong, correction = (_one_line(mask(text)) for text in (case.situation, case.problem, case.correction))

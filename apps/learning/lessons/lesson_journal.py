@@ -1,4 +1,4 @@
-"""The only writer of lessons, their cases, and the cases of clusters; each case counts once, however often it is reported."""
+"""The only writer of lessons, their cases, and the cases of clusters; each case counts once even if it is reported again."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _DEDUP_KEY_FUNCTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CaseSource:
-    """The source of a case: a draft, an escalation, a turn or a proposal, and when it was settled."""
+    """The source of a case (a draft, an escalation, a turn or a proposal), and when it was settled."""
 
     source: LessonSource
     source_id: int
@@ -38,12 +38,12 @@ class CaseSource:
 
 
 def lock_lessons(agent_id: int) -> None:
-    """Lock an agent's lessons until the transaction ends, so that nobody else writes or reads them as a whole."""
+    """Lock an agent's lessons until the transaction ends, so that no other process writes them or reads them as a whole."""
     lock_name(f"lessons of agent {agent_id}")
 
 
 def record_case(found: CaseSource, case: Case, *, actor: Actor) -> LessonCase | None:
-    """Record the case and count it for its lesson, in one commit; None if it was recorded before."""
+    """Record the case and count it for its lesson in one commit; None if the case was already recorded."""
     with acting_as(actor):
         lock_lessons(found.agent_id)
         if LessonCase.objects.filter(source=found.source.value, source_id=found.source_id).exists():
@@ -63,7 +63,7 @@ def record_case(found: CaseSource, case: Case, *, actor: Actor) -> LessonCase | 
 
 
 def _count_case(found: CaseSource, lesson_text: LessonText, actor: Actor) -> Lesson:
-    """Return the lesson with this content, with confidence raised by one case; the first case creates it."""
+    """Return the lesson with this content, after raising its confidence for one more case; the first case creates the lesson."""
     key_of = _DEDUP_KEY_FUNCTIONS.get(found.source, dedup_key)
     key = key_of(lesson_text.situation, lesson_text.problem, lesson_text.correction)
     known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
@@ -90,13 +90,13 @@ def _count_case(found: CaseSource, lesson_text: LessonText, actor: Actor) -> Les
 
 
 def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
-    """Mark lessons as digested by a version, in the commit that creates it: only a new case offers them again."""
+    """Mark lessons as digested, in the commit that creates the version. Only a new case offers them to a digest again."""
     with acting_as(actor):
         Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(learning_version=version)
 
 
 def record_cluster_cases(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:
-    """Count new cases for a cluster; return how many were new."""
+    """Count new cases for a cluster. Return how many were new."""
     with acting_as(actor):
         known = set(
             EditClusterCase.objects.filter(cluster=cluster, case_id__in=case_ids).values_list("case_id", flat=True)

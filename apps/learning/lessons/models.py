@@ -1,7 +1,7 @@
 """Models of learning: lessons and their cases, learning versions, clusters of recurring edits, and examples.
 
-Lessons and cases are journal tables: one writer, no change record. Versions, clusters and examples are governed. An example is a
-correction of a draft that a person chose to be shown with any customer of an agent (Z-12).
+Lessons and cases are journal tables: one writer, no change record. Versions, clusters and examples are governed. An example is
+a draft's correction that a person chose to show in prompts for any customer of an agent (Z-12).
 """
 
 from typing import ClassVar, Final, Self
@@ -23,15 +23,15 @@ class ExampleQuerySet(GovernedQuerySet["Example"]):
         return self.filter(agent=agent_id)
 
     def approved(self) -> Self:
-        """Examples that turns may show."""
+        """Examples that turns may use."""
         return self.filter(status=Example.Status.APPROVED)
 
 
 class Example(Governed):
-    """A situation, a draft that was wrong in it, and its correction: masked, approved by a person, and never reworded."""
+    """A situation, a wrong draft and its correction: masked, approved by a person, and never reworded."""
 
     class Status(models.TextChoices):
-        """A person creates an example, so it never waits for approval."""
+        """The status of an example. It needs no approval, because a person creates it."""
 
         APPROVED = "approved"
         RETIRED = "retired"
@@ -52,7 +52,7 @@ class Example(Governed):
     approved_at = models.DateTimeField(editable=False)
 
     noun = "example"
-    # The keywords follow from the situation.
+    # The keywords are derived from the situation.
     unrecorded = Governed.unrecorded | {"keywords"}
     objects = ExampleQuerySet.as_manager()
 
@@ -77,7 +77,7 @@ class Example(Governed):
 
     @transition(field=status, source=Status.APPROVED, target=Status.RETIRED)
     def retire(self) -> None:
-        """No turn that begins from now on shows it."""
+        """Retire the example, so that no turn that begins later uses it."""
 
 
 __all__ = ["EditCluster", "EditClusterCase", "Example", "LearningVersion", "Lesson", "LessonCase"]
@@ -86,7 +86,7 @@ MEMBERS_SHOWN: Final = 50
 
 
 class Lesson(models.Model):
-    """A situation, what went wrong in it, and the correction; personal data is masked (R151)."""
+    """A situation, the problem and the correction; personal data is masked (R151)."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -99,7 +99,7 @@ class Lesson(models.Model):
     confidence = models.FloatField()
     last_seen_at = models.DateTimeField()
     last_case_recorded_at = models.DateTimeField(help_text="When the latest case was recorded.")
-    # Versions are pruned, but their lessons stay digested, so the database has no foreign key here.
+    # Lessons stay digested after their version is pruned, so the database has no foreign key here.
     learning_version = models.ForeignKey(
         "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
@@ -119,7 +119,7 @@ class Lesson(models.Model):
 
     @property
     def value(self) -> rules.LessonValue:
-        """Return the lesson as the rules take it."""
+        """Return the lesson as a value for the rules."""
         return rules.LessonValue(
             self.pk,
             self.situation,
@@ -133,12 +133,12 @@ class Lesson(models.Model):
 
     @property
     def is_promotable(self) -> bool:
-        """Return whether a digest may read it (R155)."""
+        """Return whether a digest may read the lesson (R155)."""
         return rules.is_promotable(self.value)
 
 
 class LessonCase(models.Model):
-    """One settled draft, question, turn, proposal or report, and the lesson that it is a case of, if any."""
+    """One settled draft, question, turn, proposal or report, and the lesson learned from it, if any."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -181,15 +181,15 @@ class LearningVersionQuerySet(GovernedQuerySet["LearningVersion"]):
         return self.filter(status=LearningVersion.Status.ACTIVE)
 
     def pending(self) -> Self:
-        """Versions that wait for a person."""
+        """Versions that await review."""
         return self.filter(status=LearningVersion.Status.PENDING)
 
 
 class LearningVersion(Governed):
-    """The bullets that an agent has learned from corrections: never reworded, one version active at a time (R144)."""
+    """The bullets that an agent has learned from corrections: never reworded, at most one active version per agent (R144)."""
 
     class Status(models.TextChoices):
-        """A retired version may be activated again; a rejected or withdrawn one never."""
+        """The status: a retired version may be activated again; a rejected or withdrawn one may not."""
 
         PENDING = "pending", "Waits for a person"
         ACTIVE = "active"
@@ -199,7 +199,7 @@ class LearningVersion(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     number = models.PositiveIntegerField(editable=False)
-    # The former version may be pruned, so the database has no foreign key here.
+    # The previous version may be pruned, so the database has no foreign key here.
     previous_version = models.ForeignKey(
         "self", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
@@ -236,27 +236,27 @@ class LearningVersion(Governed):
 
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def activate(self) -> None:
-        """A person approved it."""
+        """Activate the version after a person approved it."""
 
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def apply(self) -> None:
-        """The tenant's settings approve every version that passes the checks."""
+        """Activate the version without review, as the tenant's settings allow for versions that pass the checks."""
 
     @transition(field=status, source=Status.PENDING, target=Status.REJECTED)
     def reject(self) -> None:
-        """A person rejected it."""
+        """Reject the version after a person's review."""
 
     @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
     def retire(self) -> None:
-        """New conversations read another version, or none."""
+        """Retire the version: new conversations read another version or none."""
 
     @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
     def restore(self) -> None:
-        """A person activates an earlier version again."""
+        """Activate a retired version again at a person's request."""
 
     @transition(field=status, source=[Status.ACTIVE, Status.RETIRED], target=Status.WITHDRAWN)
     def withdraw(self) -> None:
-        """A person takes it out for good: no conversation reads it any more, not even one that began with it."""
+        """Withdraw the version for good: no conversation reads it any more, not even one that began with it."""
 
 
 class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):
@@ -267,16 +267,16 @@ class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):
         return self.filter(agent=agent_id)
 
     def counted(self) -> Self:
-        """Annotate the number of drafts as `support`, and the first and latest moment as `first_seen_at`, `last_seen_at`."""
+        """Annotate the number of drafts as `support`, and the times of the first and last as `first_seen_at`, `last_seen_at`."""
         at = "members__case__happened_at"
         return self.annotate(support=models.Count("members"), first_seen_at=models.Min(at), last_seen_at=models.Max(at))
 
 
 class EditCluster(Governed):
-    """One recurring edit in an agent's drafts; its key keeps it the same row while it grows (R138)."""
+    """One recurring edit in an agent's drafts; its key identifies the row as the cluster grows (R138)."""
 
     class Status(models.TextChoices):
-        """Whether a person has decided on it."""
+        """The status: what people have decided about the cluster."""
 
         OPEN = "open"
         PROPOSED = "proposed"
@@ -328,29 +328,29 @@ class EditCluster(Governed):
 
     @property
     def latest_members(self) -> "models.QuerySet[EditClusterCase]":
-        """Return the latest drafts that show it, up to the number displayed."""
+        """Return the latest drafts with this edit, up to the number displayed."""
         return self.members.select_related("case__lesson")[:MEMBERS_SHOWN]
 
     @property
     def rule(self) -> str:
-        """Return the rule that one click proposes; empty if a person has to write it."""
+        """Return the rule that one click proposes; empty if a person has to write the rule."""
         return suggested_rule(self.category)
 
     @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
     def propose(self) -> None:
-        """A proposed rule waits for a reviewer."""
+        """Mark the cluster as proposed: its rule awaits review."""
 
     @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
     def dismiss(self) -> None:
-        """There is nothing to learn from it."""
+        """Dismiss the cluster: there is nothing to learn from it."""
 
     @transition(field=status, source=[Status.PROPOSED, Status.DISMISSED], target=Status.OPEN)
     def reopen(self) -> None:
-        """A person wants to decide on it again."""
+        """Reopen the cluster for a new decision."""
 
 
 class EditClusterCase(models.Model):
-    """A case of a cluster; each draft counts once."""
+    """A case counted for a cluster; each draft counts once."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     cluster = models.ForeignKey(EditCluster, on_delete=models.PROTECT, related_name="members")

@@ -1,4 +1,4 @@
-"""Rules of lessons: which ones a digest reads, and the life of learning versions; pure."""
+"""Rules of lessons: which lessons a digest reads, and the life cycle of learning versions; pure."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ CORRECTIONS_PER_DIGEST: Final = 50
 PROMOTABLE_SUPPORT: Final = 2
 PROMOTABLE_CONFIDENCE: Final = 0.4
 VERSIONS_KEPT: Final = 20
-# A lesson without a new case for this long is no longer offered to a digest.
+# A lesson that had no new case for this long is no longer offered to a digest.
 UNCONFIRMED_DAYS: Final = 90
 MAX_CONFIDENCE: Final = 0.99
-# An edit, or a discard reason, with at least this many meaningful words is one topic, whatever was asked.
+# An edit or a discard reason with at least this many meaningful words identifies a topic without the customer's request.
 MIN_TELLING_WORDS: Final = 5
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
@@ -48,7 +48,7 @@ SOURCES: Final = (
     (LessonSource.REPORTED_REPLY.value, "A reply was reported as wrong"),
 )
 
-# The confidence of one case: a person's explanation counts more than an action alone, and that more than a failure.
+# The confidence of one case. A person's explanation counts most, a person's action without one less, and a failure least.
 FIRST_CONFIDENCE: Final = {
     LessonSource.ANSWERED_ESCALATION: 0.4,
     LessonSource.REJECTED_PROPOSAL: 0.4,
@@ -76,7 +76,7 @@ class LessonValue:
 
 @dataclass(frozen=True, slots=True)
 class DraftCorrection:
-    """A draft that a person changed before sending it (R163)."""
+    """A draft and the text that a person sent instead (R163)."""
 
     correction_id: int
     draft: str
@@ -85,7 +85,7 @@ class DraftCorrection:
 
 
 def dedup_key(situation: str, problem: str, correction: str) -> str:
-    """Return a key that is equal for lessons with the same content: order, endings and common words do not count.
+    """Return the same key for lessons with the same content. Word order, endings and common words do not count.
 
     Numbers and negations do count.
     """
@@ -94,10 +94,9 @@ def dedup_key(situation: str, problem: str, correction: str) -> str:
 
 
 def edit_dedup_key(situation: str, draft: str, sent: str) -> str:
-    """Return a key that is equal for edits with the same change: sentences in both texts do not count.
+    """Return the same key for edits with the same change. Sentences that both texts share do not count.
 
-    Nor does the situation, if the removed and added words say enough by themselves; “Yes” instead of “No” differs each
-    time.
+    The situation counts only if the removed and added words say too little by themselves, as in “Yes” instead of “No”.
     """
     before, after = _SENTENCE_END.split(draft), _SENTENCE_END.split(sent)
     went = " ".join(each for each in before if each not in after)
@@ -107,7 +106,7 @@ def edit_dedup_key(situation: str, draft: str, sent: str) -> str:
 
 
 def discard_dedup_key(situation: str, problem: str, correction: str) -> str:
-    """Return a key that is equal for drafts discarded with the same words, if these say enough by themselves."""
+    """Return the same key for drafts discarded with the same words, if the words say enough without the situation."""
     says_enough = len(set(word_keys(correction))) >= MIN_TELLING_WORDS
     return dedup_key("", "", correction) if says_enough else dedup_key(situation, problem, correction)
 
@@ -124,7 +123,7 @@ def _statement_text(statement: Statement) -> str:
 
 
 def add_case(lesson: LessonValue, source: LessonSource, now: datetime) -> LessonValue:
-    """Add a case to a known lesson: it raises count and confidence (R151), and a digested lesson is offered again."""
+    """Add a case to a known lesson: raise its count and confidence (R151), and offer a digested lesson to a digest again."""
     confidence = 1 - (1 - lesson.confidence) * (1 - FIRST_CONFIDENCE[source])
     return replace(
         lesson,
@@ -136,21 +135,21 @@ def add_case(lesson: LessonValue, source: LessonSource, now: datetime) -> Lesson
 
 
 def is_promotable(lesson: LessonValue) -> bool:
-    """Return whether it was seen twice, or was certain enough the first time (R155)."""
+    """Return whether the lesson has two cases, or was certain enough after the first one (R155)."""
     return lesson.support_count >= PROMOTABLE_SUPPORT or lesson.confidence >= PROMOTABLE_CONFIDENCE
 
 
 def is_faded(lesson: LessonValue, now: datetime) -> bool:
-    """Return whether a lesson below the threshold has waited too long for a second case."""
+    """Return whether a lesson below the threshold has gone too long without a second case."""
     return not is_promotable(lesson) and now - lesson.last_seen_at > timedelta(days=UNCONFIRMED_DAYS)
 
 
 def lessons_to_digest(
     lessons: Iterable[LessonValue], now: datetime, limit: int = LESSONS_PER_DIGEST
 ) -> tuple[LessonValue, ...]:
-    """Return the undigested lessons above the threshold, the best supported first, then the oldest (R154).
+    """Return the undigested lessons above the threshold, best supported first, then oldest first (R154).
 
-    Support comes first, so that many single cases cannot crowd out what several people saw.
+    Support comes first so that many lessons with one case cannot crowd out a lesson that several people confirmed.
     """
     waiting = (each for each in lessons if not each.is_digested and is_promotable(each) and not is_faded(each, now))
     ranked = sorted(
@@ -162,13 +161,13 @@ def lessons_to_digest(
 def corrections_to_digest(
     corrections: Iterable[DraftCorrection], limit: int = CORRECTIONS_PER_DIGEST
 ) -> tuple[DraftCorrection, ...]:
-    """Return the latest corrections, in the order in which they were sent (R154): people's present wishes, not former ones."""
+    """Return the latest corrections in the order they were sent (R154), so that they show what people want now."""
     latest = sorted(corrections, key=lambda each: (each.sent_at, each.correction_id))[-limit:] if limit > 0 else []
     return tuple(latest)
 
 
 class ApplyMode(StrEnum):
-    """What happens with a version that passed the digest's checks (R149, Z-7)."""
+    """How a version is applied after it has passed the digest's checks (R149, Z-7)."""
 
     AUTO = "auto"
     APPROVAL = "approval"
@@ -176,7 +175,7 @@ class ApplyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PrunableVersion:
-    """The facts of a learning version that pruning needs."""
+    """The facts about a learning version that pruning needs."""
 
     version_id: int
     number: int
@@ -187,9 +186,9 @@ class PrunableVersion:
 def versions_to_prune(
     versions: Sequence[PrunableVersion], pinned_ids: Collection[int], keep: int = VERSIONS_KEPT
 ) -> tuple[int, ...]:
-    """Return the ids of the oldest versions above the limit (R148), except active, pending and pinned ones.
+    """Return the ids of the oldest versions beyond the limit (R148), except active, pending and pinned versions.
 
-    More than `keep` are left only if these exceptions require it.
+    More than `keep` versions remain only if these exceptions require it.
     """
     excess = len(versions) - keep
     free = [
@@ -201,12 +200,12 @@ def versions_to_prune(
 
 
 def parse_bullets(body: str) -> tuple[str, ...]:
-    """Return the bullets of a version's body, each once, without list markers."""
+    """Return the bullets of a version's body without list markers and duplicates."""
     lines = (line.strip().lstrip("-*•").strip() for line in body.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def render_summary(body: str) -> str:
-    """Return the text of the user turn: the first ten bullets, each at most a line long (R145)."""
+    """Return the summary shown in the user turn: the first ten bullets, each truncated to one line (R145)."""
     shown = parse_bullets(body)[:LEARNING_BULLETS]
     return "\n".join(f"- {bullet[:LEARNING_BULLET_CHARACTERS].rstrip()}" for bullet in shown)

@@ -1,4 +1,4 @@
-"""Proposes memory lines of a reflection: vetted line by line, for a person to decide (R119)."""
+"""Proposes the memory lines of a reflection for review, each line vetted by itself (R119)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from apps.text_analysis.pii.masking import PiiMasker
 def propose_memory_lines(
     found: Sequence[ReflectedMemory], agent_id: int, conversations: Sequence[int], firewall: PiiMasker, *, actor: Actor
 ) -> LineProposalResult:
-    """Propose lines that several of the day's `conversations` show; return a reason for each line that is not proposed."""
+    """Propose lines that several of the day's `conversations` support. Return a reason for each line that is not proposed."""
     bodies = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).values_list("body", flat=True)
     remembered = {_line_key(line): line for body in bodies for line in distinct_lines(body)}
     held = read_guardrails(agent_id, actor)

@@ -1,10 +1,10 @@
-"""Limits of a reflection, and the check of memory lines."""
+"""The limits of a reflection, and the check of proposed memory lines."""
 
 from apps.learning.extraction.eligibility import LearningRejection
 from apps.text_analysis.pii.masking import MASK_KINDS, PiiMasker
 from apps.text_analysis.relative_dates import replace_all_relative_dates
 
-# What one reflection reads and writes at most, and how many conversations have to show the same pattern.
+# Limits of what one reflection reads and writes, and how many conversations must show the same pattern.
 CONVERSATIONS_READ = 20
 LINES_READ = 60
 MIN_CONVERSATIONS = 2
@@ -12,7 +12,7 @@ MEMORY_CHARACTERS = 300
 
 
 def vet_memory(text: str, firewall: PiiMasker) -> str | LearningRejection:
-    """Check a memory line about the business; one with personal data, or true of one day only, is refused (R086, R115)."""
+    """Check a memory line about the business; a line with personal data, or valid for one day only, is refused (R086, R115)."""
     shown = firewall.mask(text).text
     if len(text) > MEMORY_CHARACTERS:
         return LearningRejection(

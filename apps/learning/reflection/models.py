@@ -6,10 +6,10 @@ from django.db import models
 
 
 class Reflection(models.Model):
-    """The reflection on an agent's day, one row per agent and day: leased, retried after failures, and settled once (R119)."""
+    """The reflection on one day of an agent: leased, retried after failures, and settled once (R119)."""
 
     class Verdict(models.TextChoices):
-        """Nothing to learn is a normal outcome and is counted."""
+        """The outcome; learning nothing is normal and counted as well."""
 
         WAITING = "waiting", "Not settled yet"
         DRAFTED = "drafted", "Drafted something for a person"

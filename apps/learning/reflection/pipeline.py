@@ -1,6 +1,6 @@
 """The daily reflection: eligibility, masking, one model call without tools, vetting, drafts and lines; one row per day (R119).
 
-Extraction looks at single conversations. A reflection looks for patterns that only several of them show.
+Extraction looks at single conversations. Reflection looks for patterns that only several conversations show together.
 """
 
 import json
@@ -72,7 +72,7 @@ CALL_SECONDS: Final = 90.0
 
 @dataclass(frozen=True, slots=True)
 class DayConversation:
-    """One conversation as it is read: its lines, and the known personal values in them."""
+    """One conversation of the day: its lines, and the known personal data in them."""
 
     conversation_id: int
     lines: list[ConversationLine]
@@ -81,7 +81,7 @@ class DayConversation:
 
 @dataclass(frozen=True, slots=True)
 class DayInput:
-    """The conversations of an agent's day."""
+    """The input of a reflection: the conversations of an agent's day."""
 
     agent: Agent
     resolved: int
@@ -107,9 +107,10 @@ class SkillDraftResult:
 
 
 def reflect_on_latest_day(agent_id: int, *, actor: Actor, backend: ModelBackend, now: datetime) -> Reflection | None:
-    """Reflect once on an agent's latest day. None: it does not reflect, learning is frozen, or another worker has the day.
+    """Reflect once on an agent's latest day.
 
-    A failing model raises, and the day is postponed.
+    Returns None if the agent does not reflect, learning is frozen, or another worker holds the lease on the day. Raises
+    if the model call fails, and postpones the day.
     """
     with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id, has_learning=True, has_reflection=True).first()
@@ -126,7 +127,7 @@ def reflect_on_latest_day(agent_id: int, *, actor: Actor, backend: ModelBackend,
 
 
 def attempt_reflection(tenant_id: int, agent_id: int) -> None:
-    """Reflect as the tenant of the task's id; a failed call is retried later."""
+    """Reflect in the tenant named by the task; a failed call is retried later."""
     try:
         reflect_on_latest_day(
             agent_id, actor=system_actor(tenant_id, "reflector"), backend=learning_backend(), now=timezone.now()
@@ -156,7 +157,7 @@ def _load_day(agent: Agent, day: date, zone: ZoneInfo, actor: Actor) -> DayInput
 
 
 def _eligible_conversations(rows: Iterable[Conversation], actor: Actor) -> Iterator[DayConversation]:
-    """Yield the conversations that are eligible for extraction, the earliest first."""
+    """Yield the conversations that are eligible for extraction, earliest first."""
     for row in reversed(list(rows)):
         lines = transcript(row)
         if not isinstance(check_eligibility(lines, row.outcome, off_the_record=row.off_the_record), LearningRejection):
@@ -181,7 +182,7 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
     except DayAlreadySettled:
         return None
     except StoppedByKillSwitch:
-        # Learning was frozen during the model call; the day is processed once it resumes.
+        # Learning was frozen during the model call. The day is processed once learning resumes.
         postpone_day(held, None, actor=actor)
         return None
     except GovernanceError as refusal:
@@ -223,7 +224,7 @@ def _request(day: DayInput) -> ModelRequest:
 def _store_drafts(
     held: DayLease, day: DayInput, found: ReflectionResult, reply: ModelReply, *, actor: Actor
 ) -> Reflection:
-    """Store drafts, lines and verdict in one transaction; one refused draft or line does not affect the others."""
+    """Store drafts, lines and the verdict in one transaction; a refused draft or line does not affect the others."""
     with transaction.atomic(), acting_as(actor):
         lock_skill_comparison(day.agent.pk)
         placed = [_vet_and_draft(each, day, actor) for each in found.skills]
@@ -240,14 +241,14 @@ def _vet_and_draft(found: ReflectedSkill, day: DayInput, actor: Actor) -> SkillD
     vetted, reason = _vet_skill(found, day)
     if vetted is None:
         return SkillDraftResult(reason)
-    # The conversations of a day may have begun on another one, so no date is certain.
+    # Conversations of this day may have begun on another day, so relative dates cannot be resolved.
     _, of_days = resolve_relative_dates(vetted, None)
     placed = _draft_unless_known(vetted, found, day, actor)
     return replace(placed, said=f"{placed.said} {of_days}".strip())
 
 
 def _propose_memories(found: ReflectionResult, day: DayInput, actor: Actor) -> LineProposalResult:
-    """Propose lines about the business to a person."""
+    """Propose memory lines about the business for review."""
     if not found.memories:
         return LineProposalResult(None, ())
     firewall = PiiMasker.against(day.known, templates=day.templates)
@@ -257,7 +258,7 @@ def _propose_memories(found: ReflectionResult, day: DayInput, actor: Actor) -> L
     except StoppedByKillSwitch:
         raise
     except GovernanceError as refusal:
-        # Most often a person just approved the waiting lines, so that no more may join them.
+        # The usual cause: a person has just approved the pending lines, so no more can join them.
         return LineProposalResult(None, (f"The proposed memory lines were refused: {refusal}",))
 
 
@@ -291,7 +292,7 @@ def _draft_unless_known(draft: VettedDraft, found: ReflectedSkill, day: DayInput
     except StoppedByKillSwitch:
         raise
     except GovernanceError as refusal:
-        # Most often a retired skill still has the name.
+        # The usual cause: a retired skill still has the name.
         return SkillDraftResult(f"{draft.name} was refused: {refusal}")
     perhaps = f" Perhaps {alike[0].name} says the same. {alike[1].reason}" if alike else ""
     return SkillDraftResult(f"Drafted {draft.name} from {len(cited)} conversations.{perhaps}", skill.pk)

@@ -1,4 +1,4 @@
-"""The only writer of reflections: the lease on an agent's day, its retries, and its outcome, once."""
+"""The only writer of reflections: the lease on an agent's day, the retries, and the outcome, written once."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +15,7 @@ from apps.learning.reflection.models import Reflection
 from apps.learning.retry_delay import retry_delay_seconds
 from apps.llm.model_backend import BackendError, ModelReply
 
-# Longer than the one model call made under the lease, its deadline included.
+# Longer than the one model call made under the lease, including the call's deadline.
 LEASE_SECONDS: Final = 180
 WAITING: Final = Reflection.Verdict.WAITING
 
@@ -37,7 +37,7 @@ class DayLease:
 
 @dataclass(frozen=True, slots=True)
 class DayOutcome:
-    """The outcome of a day, with the model's answer behind it, if there was a call."""
+    """The outcome of a day, and the model's answer if there was a call."""
 
     verdict: Reflection.Verdict
     reason: str
@@ -48,11 +48,11 @@ class DayOutcome:
 
 
 class DayAlreadySettled(Exception):
-    """Another worker settled this day meanwhile."""
+    """Another worker has settled this day meanwhile."""
 
 
 def claim_day(agent_id: int, day: date, *, actor: Actor) -> DayLease | None:
-    """Lease a day; None if it is settled, another worker has it, or its next attempt is not due."""
+    """Lease a day; None if the day is settled, another worker holds the lease, or the next attempt is not due."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_DAY_SQL, {"agent": agent_id, "day": day, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -60,7 +60,7 @@ def claim_day(agent_id: int, day: date, *, actor: Actor) -> DayLease | None:
 
 
 def postpone_day(held: DayLease, error: BackendError | None, *, actor: Actor) -> None:
-    """Release a day until the next attempt: after a failure with a growing delay, otherwise at once."""
+    """Release a day until the next attempt: with a growing delay after a failure, otherwise at once."""
     failures = held.failures + (error is not None)
     wait = retry_delay_seconds(failures, error.retry_after_seconds, random()) if error else 0.0  # noqa: S311  # spreads
     with acting_as(actor), connection.cursor() as cursor:
@@ -68,7 +68,7 @@ def postpone_day(held: DayLease, error: BackendError | None, *, actor: Actor) ->
 
 
 def settle_day(held: DayLease, outcome: DayOutcome, *, actor: Actor) -> Reflection:
-    """Write the outcome of a day. Raises DayAlreadySettled if another worker did; then nothing of this run may be stored."""
+    """Write the outcome of a day. Raises DayAlreadySettled if another worker has; the caller must then store nothing."""
     with acting_as(actor):
         settled = Reflection.objects.filter(pk=held.row_id, verdict=WAITING).update(
             verdict=outcome.verdict,

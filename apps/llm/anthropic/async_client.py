@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Any: the reason is beside `arguments_of`.
 async def stream_reply(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> ModelReply:
-    """Read a streamed reply to its end. An exception of the listener ends the stream and reaches the caller."""
+    """Read a streamed reply to its end. An exception raised by the listener ends the stream and reaches the caller."""
     async with AsyncExitStack() as connection:
         with TYPED_ERRORS:
             stream = await connection.enter_async_context(client.messages.stream(**arguments))
@@ -52,14 +52,14 @@ async def _next_event(stream: AsyncMessageStream[None]) -> ParsedMessageStreamEv
 
 
 def require_api_key(api_key: str, base_url: str | None) -> str:
-    """Return the key. An empty key is refused unless the tenant's own endpoint is used, which may need none."""
+    """Return the API key. An empty key is refused, except at a tenant's own endpoint, which may need no key."""
     if not api_key and not base_url:
         sentence = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
         raise NotAuthorised(sentence)
     return api_key or "none"
 
 
-# The SDK's headers about this machine and its timeouts: no endpoint needs them, and each waiting call would keep four copies.
+# Headers in which the SDK describes this machine and its timeouts. No endpoint needs them, and each waiting call keeps 4 copies.
 OMITTED_HEADERS: Final = {
     f"X-Stainless-{name}": anthropic.Omit()
     for name in (
@@ -75,13 +75,13 @@ OMITTED_HEADERS: Final = {
     )
 }
 MESSAGES_PATH: Final = "/v1/messages"
-# With this header the SDK returns the response together with its headers.
+# With this header the SDK returns the HTTP response together with its headers.
 RAW_RESPONSE_HEADER: Final = "X-Stainless-Raw-Response"
-# Longer than any connection needs: on a loop that starts two thousand calls at once, each connection waits for the others.
+# Longer than any single connection needs: on a loop that starts two thousand calls at once, connections wait for each other.
 CONNECT_SECONDS = 15.0
-# With a shorter lifetime, a busy worker would reconnect to the endpoint between two steps of a turn.
+# A shorter keep-alive would make a busy worker reconnect to the endpoint between two steps of a turn.
 KEEPALIVE_SECONDS = 30.0
-# A longer unstreamed answer may be silent for so long that a proxy on the way closes the connection.
+# A longer answer without streaming may be silent for so long that a proxy closes the connection.
 STREAM_ABOVE_TOKENS = 20_000
 
 
@@ -91,7 +91,7 @@ def async_backend_at(api_key: str, base_url: str, *, connections: int) -> AsyncB
 
 
 def guarded_backend_at(api_key: str, base_url: str, *, connections: int, allowed: Networks) -> AsyncBackend:
-    """Return a client like `async_backend_at` for an address that a tenant entered. It never connects to an internal address."""
+    """Return a client like `async_backend_at` for an address that a tenant entered; it never connects to an internal address."""
     transport = GuardedTransport(allowed, connections=connections, keepalive_seconds=KEEPALIVE_SECONDS)
     client = httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
     return AsyncAnthropicBackend(api_key, base_url=base_url, connections=connections, http_client=client)
@@ -118,7 +118,7 @@ class AsyncAnthropicBackend:
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         try:
-            # The transport limits each silence and never the whole call: an answer that arrives in drips would not end.
+            # The transport's timeout limits each silence, not the whole call, so an answer that arrives in drips would never end.
             async with asyncio.timeout(request.timeout_seconds) as limit:
                 if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
                     arguments = arguments_of(request) | {"timeout": _timeout(request), "extra_headers": OMITTED_HEADERS}
@@ -138,7 +138,7 @@ class AsyncAnthropicBackend:
             body = body_of(request)
             headers = OMITTED_HEADERS | {RAW_RESPONSE_HEADER: "raw", "Content-Length": str(body.length)}
             options: RequestOptions = {"timeout": _timeout(request), "headers": headers}
-            # Not `messages.create()`: while it waits, it keeps the arguments, a copy of them and their JSON text in memory.
+            # Not `messages.create()`, which keeps the arguments, a copy of them and their JSON text in memory while it waits.
             asked = self._client.post(MESSAGES_PATH, cast_to=anthropic.types.Message, content=body, options=options)
             raw = cast("AsyncAPIResponse[anthropic.types.Message]", await asked)
             message = await raw.parse()
@@ -146,5 +146,5 @@ class AsyncAnthropicBackend:
 
 
 def _timeout(request: ModelRequest) -> httpx2.Timeout:
-    # The wait for a free connection counts towards the time of the call, not towards the time to connect.
+    # Waiting for a free connection counts towards the time of the call, not towards the time to connect.
     return httpx2.Timeout(request.timeout_seconds, connect=CONNECT_SECONDS)

@@ -1,4 +1,4 @@
-"""Maps exceptions of the SDK and of the connection to `BackendError` classes, which say who has to act."""
+"""Maps exceptions of the SDK and of the connection to `BackendError` classes, each of which says who has to act."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REDIRECT_MESSAGE: Final = "The endpoint answered with a redirect, which is not followed. Name the address it leads to."
-# An endpoint that asks for a longer wait is still asked again after an hour.
+# If an endpoint asks for a longer wait, it is called again after an hour anyway.
 LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = frozenset(
     {
@@ -65,9 +65,9 @@ ERRORS_BY_TYPE: Mapping[str | None, type[BackendError]] = {
 
 
 class TypedErrors:
-    """A context manager that turns every SDK and connection error inside it into a `BackendError`.
+    """A context manager that turns every SDK and connection error in its block into a `BackendError`.
 
-    One instance serves all calls: a generator-based one would keep a frame in memory for each waiting call.
+    One instance serves all calls, because a generator-based context manager would keep a frame in memory for each waiting call.
     """
 
     __slots__ = ()
@@ -143,19 +143,19 @@ def _error_class(error: anthropic.APIStatusError) -> type[BackendError]:
 def _is_about_money(error: anthropic.APIStatusError) -> bool:
     if error.error_code in SPEND_CODES or error.type == "billing_error":
         return True
-    # A spend limit that the account set itself answers 400 without a code; only its sentence identifies it.
+    # A spend limit set by the account itself returns status 400 without a code; only the message text identifies it.
     return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
 
 
 def _is_too_long(error: anthropic.APIStatusError) -> bool:
     if error.status_code == 413:
         return True
-    # The API has no code for this; only its sentence identifies it.
+    # The API has no code for this error; only the message text identifies it.
     return error.status_code == 400 and "prompt is too long" in (error.api_message or "").lower()
 
 
 def _translate_broken_stream(error: httpx2.HTTPError) -> BackendError:
-    """Translate a connection error in the middle of an answer, which the SDK passes on as the connection raised it."""
+    """Return the error for a connection that broke during an answer; the SDK passes on the connection's own exception."""
     if isinstance(error, httpx2.TimeoutException):
         return TimedOut("The model fell silent in the middle of its answer.")
     if isinstance(error, httpx2.DecodingError):
@@ -177,7 +177,7 @@ def _parse_number(value: str) -> float | None:
 
 
 def _seconds_until(value: str, headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds until a date. The endpoint's own clock is used where its headers give it, since ours may be wrong."""
+    """Return the seconds until a date, by the endpoint's clock if its headers give the time, since our clock may be wrong."""
     moment = _parse_http_date(value)
     if moment is None:
         return None

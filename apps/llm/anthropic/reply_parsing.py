@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
 NOT_A_MESSAGE = "The model's answer is not a message."
-# The SDK does not validate, so a malformed message may fail at any of these accesses.
+# The SDK does not validate messages, so any of these accesses may fail on a malformed one.
 SHAPE_ERRORS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
 def reply_of(message: object, *, is_stand_in: bool) -> ModelReply:
-    # The SDK builds a message from any JSON without validating it; only its fields show whether it is one.
+    # The SDK builds a message object from any JSON without validating it; only its fields show whether it is a message.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
         raise MalformedReply(NOT_A_MESSAGE)
     try:
@@ -60,7 +60,7 @@ def is_from_stand_in(headers: Mapping[str, str]) -> bool:
 
 
 def _as_json_object(value: Mapping[str, object]) -> JsonObject:
-    # The SDK decoded the value from JSON or encodes it as JSON, so it holds JSON types only.
+    # The SDK decoded the value from JSON or will encode it as JSON, so it contains JSON types only.
     return cast("JsonObject", value)
 
 

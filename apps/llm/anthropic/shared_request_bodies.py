@@ -1,4 +1,4 @@
-"""The bytes of a request. Thousands of waiting calls share one copy of the bytes that they have in common."""
+"""The body of a model request. Thousands of waiting calls share one copy of the bytes they have in common."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import ModelRequest
 
 PREFIXES_KEPT: Final = 512
-# The SDK writes these first; the part that calls of one agent share follows.
+# The SDK writes these first; next comes the part that all calls of one agent share.
 OWN_ARGUMENTS: Final = ("max_tokens", "messages")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequestBody:
-    """The bytes that the SDK would write for the same request. They are joined while they are sent, and not kept."""
+    """The bytes that the SDK would write for the same request. They are joined only while being sent, and not stored joined."""
 
     own: bytes
     common: bytes

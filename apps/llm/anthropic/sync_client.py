@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @cache
 def backend_at(api_key: str, base_url: str) -> AnthropicBackend:
-    """Return the client of this process for an endpoint."""
+    """Return this process's client for an endpoint."""
     return AnthropicBackend(api_key, base_url=base_url or None)
 
 
 class AnthropicBackend:
-    """A model behind the Messages API, at the vendor or at any address that speaks it."""
+    """A model behind the Messages API, at the vendor or at any compatible address."""
 
     def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
-        # The turn owns retries: the SDK's own retries obey any retry-after, however long.
+        # The turn decides about retries: the SDK's own retries would wait as long as a retry-after header says.
         self._client = anthropic.Anthropic(api_key=require_api_key(api_key, base_url), base_url=base_url, max_retries=0)
 
     def complete(self, request: ModelRequest) -> ModelReply:
@@ -44,13 +44,13 @@ class AnthropicBackend:
 
 
 def blocking_guarded_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> ModelBackend:
-    """Return a backend for an address that a tenant entered. It blocks its thread, and each call opens its own connection."""
+    """Return a client for an address that a tenant entered. It blocks its thread and opens a new connection for each call."""
     return _BlockingGuardedBackend(api_key, base_url, allowed)
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockingGuardedBackend:
-    """Runs the asynchronous client once for each call."""
+    """A client that runs the asynchronous client once per call."""
 
     api_key: str = field(repr=False)
     base_url: str

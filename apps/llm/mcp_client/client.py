@@ -1,6 +1,6 @@
-"""Lists the tools of a tool server and calls one: one connection for each request, in either generation of the protocol.
+"""Lists the tools of a tool server and calls one, with one connection per request, in either generation of the protocol.
 
-Each exception of the client becomes one of three: the call was not sent, the server refused it, or its outcome is unknown.
+Every exception of the client becomes one of three: the call was not sent, the server refused it, or its outcome is unknown.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from apps.outbound.ssrf import PRIVATE_ADDRESS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-# Limits of a tool listing, in pages and bytes.
+# Limits of a tool listing in pages and bytes.
 MAX_PAGES: Final = 20
 LISTING_BYTES: Final = 2_000_000
-# Bytes around a result: the escapes of its JSON, and the protocol's own fields.
+# Additional bytes of a result: its JSON escapes, and the protocol's own fields.
 FRAME_BYTES: Final = 65_536
 ESCAPE_FACTOR: Final = 4
-# The metadata key under which a server that supports it finds the call's idempotency key.
+# The metadata key under which a tool server that supports idempotency keys finds the key of the call.
 IDEMPOTENCY_META_KEY: Final = "preceptor/idempotency-key"
 REFUSAL_CODES: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
 CLIENT_INFO: Final = Implementation(name="preceptor", version="1")
@@ -46,14 +46,14 @@ CLIENT_INFO: Final = Implementation(name="preceptor", version="1")
 
 @dataclass(slots=True)
 class _Connection:
-    """A connection and its progress: `is_asked` is set once the request itself may have been sent."""
+    """A connection and its state: `is_asked` is set once the request itself may have been sent."""
 
     transport: LimitedTransport
     is_asked: bool = False
 
 
 async def list_tools(place: ToolServerAddress) -> ToolServerListing:
-    """Return all tools that the server offers, page by page. Raises ToolServerFailed."""
+    """Return all tools that the server offers, reading every page. Raises ToolServerFailed."""
     tools: list[Tool] = []
     async with _connect(place, LISTING_BYTES) as (client, _):
         cursor: str | None = None
@@ -68,7 +68,7 @@ async def list_tools(place: ToolServerAddress) -> ToolServerListing:
 
 
 async def call_tool(place: ToolServerAddress, name: str, arguments: Mapping[str, Any], key: str) -> ToolServerResult:
-    """Make one call, once. Raises CallNotSent if it was not sent, OutcomeUnknown if it may have been executed."""
+    """Call a tool once. Raises CallNotSent if the call was not sent, OutcomeUnknown if it may have been executed."""
     async with _connect(place, place.max_result_bytes * ESCAPE_FACTOR + FRAME_BYTES) as (client, connection):
         client.session.validate_tool_result = _skip_result_check  # type: ignore[method-assign]
         connection.is_asked = True
@@ -77,13 +77,13 @@ async def call_tool(place: ToolServerAddress, name: str, arguments: Mapping[str,
 
 
 async def _skip_result_check(name: str, result: CallToolResult) -> None:
-    """Replace the client's own check, which fetches the whole listing after each call and runs the server's patterns here."""
+    """Replace the client's own result check, which lists all tools after each call and runs the server's patterns here."""
 
 
 @asynccontextmanager
 async def _connect(place: ToolServerAddress, most_bytes: int) -> AsyncIterator[tuple[Client, _Connection]]:
     opened = _Connection(LimitedTransport(place.allowed, most_bytes))
-    # The layers below do not always raise a timeout error when their time is up, so one shorter limit surrounds all of them.
+    # The lower layers do not always raise an error at their timeout, so one shorter timeout covers them all.
     beyond = 2 * place.timeout_seconds
     try:
         async with (
@@ -104,7 +104,7 @@ async def _connect(place: ToolServerAddress, most_bytes: int) -> AsyncIterator[t
 
 
 def _translate_failure(error: Exception, opened: _Connection) -> ToolServerFailed:
-    """Return the exception for a failure. The original message may quote the server, a customer or a header, and is left out."""
+    """Return the exception for a failure, without the original message, which may quote the server, a customer or a header."""
     kind = OutcomeUnknown if opened.is_asked else CallNotSent
     if opened.transport.has_refused:
         return kind(PRIVATE_ADDRESS)

@@ -1,4 +1,4 @@
-"""The guarded transport for tool servers: it limits the bytes of a response and refuses compressed ones."""
+"""The guarded transport for tool servers: it limits the bytes of a response and refuses compressed responses."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         self.has_refused = self.is_too_long = False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request, and read at most the allowed number of bytes of the response."""
+        """Send one request, and read at most the allowed number of response bytes."""
         try:
             answer = await self._guarded.handle_async_request(request)
         except httpx2.TransportError as error:
             self.has_refused = self.has_refused or is_address_refusal(error)
             raise
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
-            # A few compressed bytes can expand to any number.
+            # A few compressed bytes can expand to any size.
             await answer.aclose()
             raise httpx2.DecodingError("The answer is packed, though nobody asked for that.")
         return httpx2.Response(
@@ -51,7 +51,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         )
 
     def take(self, count: int) -> None:
-        """Count received bytes. Raises ResponseTooLong above the limit."""
+        """Count received bytes. Raises ResponseTooLong if they exceed the limit."""
         self._most_bytes -= count
         if self._most_bytes < 0:
             self.is_too_long = True
@@ -63,7 +63,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
 
 
 class _CountedStream(httpx2.AsyncByteStream):
-    """A response body whose bytes are counted as they arrive."""
+    """A response body that counts its bytes as they arrive."""
 
     def __init__(self, transport: LimitedTransport, answer: httpx2.Response) -> None:
         self._transport, self._answer = transport, answer
@@ -78,7 +78,7 @@ class _CountedStream(httpx2.AsyncByteStream):
 
 
 def limited_client(transport: LimitedTransport, headers: Mapping[str, str], seconds: float) -> httpx2.AsyncClient:
-    """Return a client over this transport that follows no redirect and reads no environment variable."""
+    """Return a client over this transport that follows no redirects and ignores environment variables."""
     sent = {**headers, "accept-encoding": "identity"}
     return httpx2.AsyncClient(
         transport=transport, headers=sent, timeout=seconds, follow_redirects=False, trust_env=False
@@ -87,6 +87,6 @@ def limited_client(transport: LimitedTransport, headers: Mapping[str, str], seco
 
 @lru_cache(maxsize=1)
 def _resolver() -> DnsThreadPoolResolver:
-    # One per process: each call has its own transport and each listing its own loop, which would wait for its threads when it
-    # ends.
+    # One per process: each call has its own transport and each listing its own loop, which would wait for the resolver's threads
+    # when it ends.
     return DnsThreadPoolResolver()

@@ -1,4 +1,4 @@
-"""Requests to a tool server and its replies, as plain values; importing this module loads no client."""
+"""The requests to a tool server and its replies, as plain values; importing this module does not load the client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ToolServerAddress:
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """One tool as its server describes it; the description is not verified."""
+    """One tool as described by its server; the description is not verified."""
 
     name: str
     description: str
@@ -35,7 +35,7 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerListing:
-    """All tools that a server offers, as far as they were read, and the protocol version."""
+    """The tools that a server offers, as far as they were read, and the protocol version."""
 
     protocol: str
     tools: tuple[ListedTool, ...]
@@ -44,7 +44,7 @@ class ToolServerListing:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerResult:
-    """The result of a call; structured content is JSON."""
+    """The result of a call; structured content is encoded as JSON."""
 
     text: str
     is_error: bool = False

@@ -1,4 +1,4 @@
-"""What several tools say of the same argument."""
+"""Descriptions of arguments that several tools share."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Every tool there is, in the order in which a model is told of them, by our names or by those of dAvePi."""
+"""Every tool, in the order in which models see them, under our names or dAvePi's."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -30,7 +30,7 @@ _ALL_TOOLS: Final = (
     *EXTERNAL_TURN_TOOLS,
 )
 TOOLS: Final[Mapping[str, RestTool]] = {tool.name: tool for tool in _ALL_TOOLS}
-# By what stands behind the address's question mark, `names=`.
+# Tool sets by the value of the query parameter `names`.
 TOOL_SETS: Final[Mapping[str, Mapping[str, CallableTool]]] = {
     "": TOOLS,
     "davepi": {**DAVEPI_TOOLS, **{name: tool for name, tool in TOOLS.items() if name not in REPLACED_TOOLS}},

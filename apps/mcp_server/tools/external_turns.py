@@ -1,4 +1,4 @@
-"""Tools for an agent that runs elsewhere and whose turns are taken here: a session opened, its tools called, a turn reported."""
+"""Tools for external agents: open a session, call its tools, report a turn."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Tools for what an agent has proposed."""
+"""Tools for an agent's proposals."""
 
 from typing import Final
 

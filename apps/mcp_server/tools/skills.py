@@ -1,4 +1,4 @@
-"""Tools for an agent's runbooks: finding and following them, drafting new ones, and proposing what becomes of approved ones."""
+"""Tools for an agent's runbooks: finding and following them, drafting new ones, and proposing changes to approved ones."""
 
 from typing import Final
 

@@ -76,7 +76,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         fields=("tenant", "agent"),
                         name="agent_has_one_memory",
-                        violation_error_message="This agent has a memory already; amend that one.",
+                        violation_error_message="This agent has a memory already. Change that one.",
                     )
                 ],
             },
@@ -164,7 +164,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         fields=("tenant", "end_user_key"),
                         name="customer_has_one_profile",
-                        violation_error_message="There is a profile for this end user already; amend that one.",
+                        violation_error_message="There is a profile for this customer already. Change that one.",
                     )
                 ],
             },
@@ -267,7 +267,7 @@ class Migration(TableMigration):
                             function="regexp_replace",
                         ),
                         name="agent_has_one_block_per_label",
-                        violation_error_message="This agent has a block of that label already, in some spelling; change that one.",
+                        violation_error_message="This agent has a block with this label already, in some spelling. Change that one.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("label__regex", "^[A-Za-z][A-Za-z0-9]*(?:[ _-][A-Za-z0-9]+)*\\Z")),
@@ -307,18 +307,18 @@ class Migration(TableMigration):
                 ("source_conversation_id", models.BigIntegerField(null=True)),
                 (
                     "first_version",
-                    models.PositiveIntegerField(help_text="The version of the text with which the line came."),
+                    models.PositiveIntegerField(help_text="The version of the text that added the line."),
                 ),
                 (
                     "last_version",
-                    models.PositiveIntegerField(help_text="The version that changed anything of it last."),
+                    models.PositiveIntegerField(help_text="The version that last changed the line."),
                 ),
                 (
                     "status",
                     models.CharField(
                         choices=[
-                            ("active", "Stands"),
-                            ("superseded", "Another line came in its place"),
+                            ("active", "Active"),
+                            ("superseded", "Replaced by another line"),
                             ("removed", "Taken out"),
                         ],
                         default="active",
@@ -327,9 +327,14 @@ class Migration(TableMigration):
                 ),
                 (
                     "valid_until",
-                    models.DateTimeField(help_text="No session that opens then or later carries it.", null=True),
+                    models.DateTimeField(
+                        help_text="Expiry: no session that opens then or later carries the line.", null=True
+                    ),
                 ),
-                ("review_after", models.DateTimeField(help_text="People look at it from then on.", null=True)),
+                (
+                    "review_after",
+                    models.DateTimeField(help_text="Review date: the line is due for review from then on.", null=True),
+                ),
                 (
                     "superseded_by",
                     models.ForeignKey(
@@ -446,7 +451,7 @@ class Migration(TableMigration):
                     "body",
                     models.TextField(
                         blank=True,
-                        help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
+                        help_text="One fact per line, starting with a hyphen. A line that starts with “- !” stays permanently, word for word.",
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(16000),
@@ -457,13 +462,13 @@ class Migration(TableMigration):
                 (
                     "facts",
                     models.JSONField(
-                        blank=True, default=list, editable=False, help_text="Each fact with what it rests on."
+                        blank=True, default=list, editable=False, help_text="Each fact with its evidence."
                     ),
                 ),
                 (
                     "status",
                     models.CharField(
-                        choices=[("active", "Stands"), ("pending", "Waits for a person")],
+                        choices=[("active", "Active"), ("pending", "Waits for a person")],
                         default="active",
                         max_length=10,
                     ),
@@ -514,18 +519,18 @@ class Migration(TableMigration):
                 ("source_conversation_id", models.BigIntegerField(null=True)),
                 (
                     "first_version",
-                    models.PositiveIntegerField(help_text="The version of the text with which the line came."),
+                    models.PositiveIntegerField(help_text="The version of the text that added the line."),
                 ),
                 (
                     "last_version",
-                    models.PositiveIntegerField(help_text="The version that changed anything of it last."),
+                    models.PositiveIntegerField(help_text="The version that last changed the line."),
                 ),
                 (
                     "status",
                     models.CharField(
                         choices=[
-                            ("active", "Stands"),
-                            ("superseded", "Another line came in its place"),
+                            ("active", "Active"),
+                            ("superseded", "Replaced by another line"),
                             ("removed", "Taken out"),
                         ],
                         default="active",
@@ -534,9 +539,14 @@ class Migration(TableMigration):
                 ),
                 (
                     "valid_until",
-                    models.DateTimeField(help_text="No session that opens then or later carries it.", null=True),
+                    models.DateTimeField(
+                        help_text="Expiry: no session that opens then or later carries the line.", null=True
+                    ),
                 ),
-                ("review_after", models.DateTimeField(help_text="People look at it from then on.", null=True)),
+                (
+                    "review_after",
+                    models.DateTimeField(help_text="Review date: the line is due for review from then on.", null=True),
+                ),
                 (
                     "superseded_by",
                     models.ForeignKey(

@@ -8,7 +8,7 @@ from apps.governance.database.migration_operations import DropDuplicateForeignKe
 
 
 class Migration(migrations.Migration):
-    """Every table and function that the text names is there before."""
+    """Depends on the migrations that create the tables and functions named in the SQL."""
 
     dependencies: ClassVar = [
         ("conversations", "0003_row_security"),

@@ -1,4 +1,4 @@
-"""A backup is one file: a manifest of what must be in it, PostgreSQL's own dump, and the attachments' folder."""
+"""A backup is one file: a manifest of its contents, PostgreSQL's own dump, and the folder of attachments."""
 
 import hashlib
 import json
@@ -38,7 +38,10 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds. `contents` are of the same moment as the dump, so a restored database can be held against them."""
+    """The contents of a backup.
+
+    `contents` is read in the same snapshot as the dump, so that a restored database can be compared with it.
+    """
 
     format: int
     made_at: str
@@ -50,19 +53,19 @@ class Manifest:
     dump_bytes: int
     file_count: int
     file_bytes: int
-    # Where attachments lie in a bucket, they are not in the backup.
+    # False if attachments are stored in a bucket and are therefore not in the backup.
     has_files: bool
 
     @property
     def rows(self) -> int:
-        """How many rows all tables have together."""
+        """Return the number of rows in all tables."""
         return sum(int(rows) for rows, _ in self.contents.values())
 
 
 def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
-    """Write a backup of the database, and of the folder of attachments if there is one. Nobody need stop meanwhile.
+    """Write a backup of the database, and of the attachments' folder if there is one. The product can keep running.
 
-    The folder is read after the database: bytes are stored before a row names them, so no row lacks its file.
+    The folder is read after the database. A file is stored before a row refers to it, so every row in the backup has its file.
     """
     if file.exists():
         raise BackupRefused(f"{file} exists already. Name another file, or move this one away.")
@@ -87,7 +90,7 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """What a backup says it holds. Refused if it is none, or of a release whose form this one does not know."""
+    """Return the manifest of a backup. Refused if the file is no backup, or if this release does not know its format."""
     try:
         with tarfile.open(file) as archive:
             first = archive.next()
@@ -102,7 +105,7 @@ def read_manifest(file: Path) -> Manifest:
 
 @contextmanager
 def unpack_backup(file: Path, manifest: Manifest) -> Iterator[Path]:
-    """A folder with the dump and the attachments of a backup, whole or not at all."""
+    """Unpack a backup into a temporary folder with the dump and the attachments, completely or not at all."""
     with TemporaryDirectory(dir=file.parent, prefix=".restore-") as name:
         folder = Path(name)
         try:
@@ -117,14 +120,14 @@ def unpack_backup(file: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 def restore_attachments(folder: Path, files: Path) -> int:
-    """Copy the attachments that are not there, and say how many. Names are never used twice, so those that are stay."""
+    """Copy the missing attachments, and return their number. Names are never reused, so existing files stay."""
     copied = 0
     source = folder / ATTACHMENTS_FOLDER
     for path in sorted(source.rglob("*")) if source.is_dir() else ():
         target = files / path.relative_to(source)
         if path.is_file() and not target.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Under another name until it is whole: one that was cut off would be taken for the file.
+            # Written under another name first, so that a partial copy is never taken for the file.
             unfinished = target.with_name(f"{target.name}.unfinished")
             shutil.copyfile(path, unfinished)
             unfinished.chmod(0o600)
@@ -134,17 +137,17 @@ def restore_attachments(folder: Path, files: Path) -> int:
 
 
 def _attachment_paths(files: Path) -> dict[str, Path]:
-    """Every file of the folder, by its name in a backup."""
+    """Return every file of the folder, by its name in a backup."""
     return {
         f"{ATTACHMENTS_FOLDER}/{path.relative_to(files)}": path for path in sorted(files.rglob("*")) if path.is_file()
     }
 
 
 def _write_archive(file: Path, parts: Mapping[str, Path]) -> None:
-    """One archive of these, in their order, under its name once it is whole."""
+    """Write these files into one archive in order. The archive gets its name once it is complete."""
     unfinished = file.with_name(f"{file.name}.unfinished")
     try:
-        # Whoever can read it reads every customer's words.
+        # The file contains every customer's texts, so only its owner may read it.
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as handle:
             with tarfile.open(fileobj=handle, mode="w") as archive:
@@ -158,7 +161,7 @@ def _write_archive(file: Path, parts: Mapping[str, Path]) -> None:
 
 
 def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
-    """The dump, and what it holds: both are read in one snapshot."""
+    """Write the dump, and return its contents; both are read in one snapshot."""
     with psycopg.connect(owner_url) as connection:
         if not bypasses_row_security(connection):
             raise BackupRefused(

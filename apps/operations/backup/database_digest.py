@@ -1,4 +1,4 @@
-"""What a database holds, in figures that two databases can be compared by: rows and a digest of each table."""
+"""Figures by which two databases can be compared: the number of rows of each table, and a digest of them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,9 +13,9 @@ _TABLES = """
 SELECT relname FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
 """
-# Whatever order the rows stand in. A row as text, so that every column counts.
+# The digest does not depend on the order of rows. A row is cast to text, so that every column counts.
 _DIGEST = "SELECT count(*)::text, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text FROM {} AS t"
-# How the database sorts and compares texts; an index of one order is no index of another.
+# How the database sorts and compares texts. An index for one order is useless for another.
 _COLLATION = """
 SELECT pg_encoding_to_char(encoding), datlocprovider::text, coalesce(datlocale, datcollate)
 FROM pg_database WHERE datname = current_database()
@@ -25,46 +25,46 @@ _MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY app, name"
 
 
 def table_digests(connection: Connection) -> Contents:
-    """Each table with its number of rows and their digest."""
+    """Return each table with its number of rows and their digest."""
     connection.execute("SET LOCAL timezone = 'UTC'")
     return {table: _table_digest(connection, table) for table in tables(connection)}
 
 
 def tables(connection: Connection) -> list[str]:
-    """The tables of the product, by name."""
+    """Return the names of the product's tables, sorted."""
     return [str(name) for (name,) in connection.execute(_TABLES).fetchall()]
 
 
 def collation(connection: Connection) -> list[str]:
-    """Encoding, provider and name of the order its texts stand in."""
+    """Return encoding, provider and name of the database's collation."""
     [found] = connection.execute(_COLLATION).fetchall()
     return [str(each) for each in found]
 
 
 def server_major(connection: Connection) -> int:
-    """The server's version, as its packages are called: 18."""
+    """Return the server's major version, such as 18."""
     return connection.info.server_version // 10_000
 
 
 def bypasses_row_security(connection: Connection) -> bool:
-    """Whether row security hides nothing from this login."""
+    """Whether this login sees all rows despite row security."""
     return connection.execute(_BYPASSES_ROW_SECURITY).fetchone() == (True,)
 
 
 def migrations(connection: Connection) -> list[str]:
-    """Every migration that made it what it is."""
+    """Return every migration that was applied to the database."""
     return [f"{app}.{name}" for app, name in connection.execute(_MIGRATIONS).fetchall()]
 
 
 def differences(wanted: Contents, found: Contents) -> Iterator[str]:
-    """A sentence for each table that does not hold what it should."""
+    """Yield a sentence for each table whose contents differ."""
     for table in sorted({*wanted, *found}):
         if table not in found:
             yield f"{table} is missing."
         elif table not in wanted:
-            yield f"{table} should not be there."
+            yield f"{table} is not in the backup."
         elif wanted[table] != found[table]:
-            yield f"{table} has {found[table][0]} rows of {wanted[table][0]}, or rows that differ."
+            yield f"{table} has {found[table][0]} of {wanted[table][0]} rows, or some rows differ."
 
 
 def _table_digest(connection: Connection, table: str) -> list[str]:

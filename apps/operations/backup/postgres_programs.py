@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: those on the path, or those the embedded server brings, if they are new enough."""
+"""PostgreSQL's client programs: those on the path, or those of the embedded server, if they are new enough."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from apps.launcher.child_processes import CannotStart
 from apps.launcher.postgres import embedded_program
 
-# What libpq reads from the environment, so that no password stands among the words of a command.
+# Environment variables of libpq, so that no password is an argument of a command.
 _LIBPQ = {
     "host": "PGHOST",
     "port": "PGPORT",
@@ -28,13 +28,13 @@ _QUOTED_LINES = 3
 
 
 class ProgramFailed(Exception):
-    """A program is not there, is too old, or said why it could not."""
+    """A program is missing, is too old, or failed."""
 
 
 def run_program(name: str, words: Sequence[str], url: str, *, server_major: int) -> None:
-    """Run one of them against a database, and return when it is done."""
+    """Run one of the programs against a database, and wait for it."""
     program = _find_program(name, server_major)
-    ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
+    ran = subprocess.run(  # noqa: S603  # a fixed program with our own arguments
         [str(program), "--no-password", *words],
         env=_libpq_environment(url),
         capture_output=True,
@@ -43,7 +43,7 @@ def run_program(name: str, words: Sequence[str], url: str, *, server_major: int)
     )
     if ran.returncode:
         stderr_tail = " ".join(ran.stderr.strip().splitlines()[-_QUOTED_LINES:])
-        raise ProgramFailed(f"{name} failed with code {ran.returncode}: {stderr_tail or 'it said nothing'}.")
+        raise ProgramFailed(f"{name} failed with code {ran.returncode}: {stderr_tail or 'it printed nothing'}.")
 
 
 def _find_program(name: str, server_major: int) -> Path:

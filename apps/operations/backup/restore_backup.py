@@ -1,4 +1,4 @@
-"""Putting a backup back: beside what stands there, held against its manifest, and only then in its place."""
+"""Restores a backup into a new database, which replaces the old one only after it was compared with the manifest."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,14 +17,14 @@ from apps.tenants.database_roles import ensure_roles
 
 RESTORING_SUFFIX: Final = "_restoring"
 _DIFFERENCES_SHOWN: Final = 5
-# A database that every server has, to stand in while another is made or dropped.
+# A database that every server has, to connect to while another is created or dropped.
 _MAINTENANCE: Final = "postgres"
 
 
 def restore_to_new_database(folder: Path, manifest: Manifest, name: str) -> None:
-    """Make a database of this name from an unpacked backup, and hold every row against the manifest.
+    """Create a database of this name from an unpacked backup, and compare every row with the manifest.
 
-    A database of this name that was left behind is dropped first; one that is not as it should be is dropped again.
+    A database of this name that was left over is dropped first. One that does not match the manifest is dropped again.
     """
     _refuse_other_server(manifest)
     drop_database(name)
@@ -38,7 +38,7 @@ def restore_to_new_database(folder: Path, manifest: Manifest, name: str) -> None
 
 
 def replace_database(name: str, place: str) -> None:
-    """Let a restored database take the place of the one that stands there, which is gone for good."""
+    """Replace the existing database with a restored one. The existing one is deleted permanently."""
     drop_database(place)
     with _maintenance_connection() as connection:
         connection.execute(
@@ -47,13 +47,13 @@ def replace_database(name: str, place: str) -> None:
 
 
 def drop_database(name: str) -> None:
-    """Drop a database, whoever is connected to it; no matter if it is not there."""
+    """Drop a database despite open connections. A missing one is no error."""
     with _maintenance_connection() as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def has_tables(name: str) -> bool:
-    """Whether there is a database of this name with tables in it."""
+    """Whether a database of this name exists and has tables."""
     with _maintenance_connection() as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
             return False
@@ -62,12 +62,12 @@ def has_tables(name: str) -> bool:
 
 
 def owner_url_of(name: str) -> str:
-    """The owner's way to another database of the same server."""
+    """Return the owner's URL for another database of the same server."""
     return make_conninfo(settings.DATABASE_OWNER_URL, dbname=name)
 
 
 def database_name() -> str:
-    """The database of this installation."""
+    """Return the name of this installation's database."""
     return str(conninfo_to_dict(settings.DATABASE_OWNER_URL)["dbname"])
 
 
@@ -79,7 +79,7 @@ def _load_dump(folder: Path, manifest: Manifest, name: str) -> None:
                 f"This server sorts text by {' '.join(collation(connection))}, and the server of the backup by"
                 f" {' '.join(manifest.sorting)}. Create the server's cluster with that order; see docs/operations.md."
             )
-    # The dump names the roles, which belong to the server and not to the database.
+    # The dump names roles, which belong to the server and not to the database.
     ensure_roles(url, login_user=login["USER"], login_password=login["PASSWORD"])
     words = ("--exit-on-error", f"--dbname={name}", str(folder / DUMP))
     run_program("pg_restore", words, url, server_major=manifest.server_major)

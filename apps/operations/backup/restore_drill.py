@@ -1,4 +1,4 @@
-"""The drill: a backup is restored beside the installation, and the product itself says there what it says here."""
+"""The restore drill: restores a backup next to the running installation, and compares both with the product's own commands."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _QUOTED_LINES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a command of the product printed, and whether it was content."""
+    """Output of a command of the product, and whether it succeeded."""
 
     out: str
     err: str
@@ -29,13 +29,13 @@ class CommandOutput:
 
     @property
     def closing(self) -> str:
-        """The last lines of what it complained about."""
+        """Return the last lines of the error output."""
         return " ".join(self.err.strip().splitlines()[-_QUOTED_LINES:])
 
 
 def run_manage_command(name: str, *words: str) -> CommandOutput:
     """Run a command of the product on a database of this server, in a process of its own."""
-    ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
+    ran = subprocess.run(  # noqa: S603  # a fixed program with our own arguments
         [sys.executable, str(PROJECT / "manage.py"), *words],
         env=_environment(name),
         cwd=PROJECT,
@@ -48,20 +48,20 @@ def run_manage_command(name: str, *words: str) -> CommandOutput:
 
 
 def parse_prompt_hashes(output: str) -> dict[str, str]:
-    """The hash of each prompt, by whose and for whom."""
+    """Return the hash of each prompt, by tenant, agent and customer."""
     records = (json.loads(line) for line in output.splitlines())
     return {f"{each['tenant']}/{each['agent']} for {each['customer']}": each["sha256"] for each in records}
 
 
 def prompt_differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each prompt that is not the same byte for byte."""
+    """Yield a sentence for each prompt that differs by any byte."""
     for prompt_key in sorted({*here, *there}):
         if here.get(prompt_key) != there.get(prompt_key):
             yield f"The prompt of {prompt_key} differs."
 
 
 def _environment(name: str) -> dict[str, str]:
-    """The installation's own, but for the database; its roles keep their names."""
+    """Return the installation's environment with another database; its roles keep their names."""
     return os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": _login_url(name),
@@ -71,7 +71,7 @@ def _environment(name: str) -> dict[str, str]:
 
 
 def _login_url(name: str) -> str:
-    """How the product itself signs in, but to another database. The folder of a socket stands where a host cannot."""
+    """Return the URL of the product's login for another database. A socket's folder is a query parameter, not the host."""
     db_settings = connections["default"].settings_dict
     who = quote(db_settings["USER"]) + (
         f":{quote(db_settings['PASSWORD'], safe='')}" if db_settings["PASSWORD"] else ""

@@ -474,7 +474,7 @@ class Migration(TableMigration):
                 ),
                 (
                     "position",
-                    models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age."),
+                    models.PositiveIntegerField(default=0, help_text="Lower numbers come first; equal ones by age."),
                 ),
                 (
                     "status",

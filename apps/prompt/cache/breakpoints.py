@@ -1,13 +1,14 @@
 """Prompt cache breakpoints: a plan of cache marks from block sizes, expected reuse, the model's cache rules and prices.
 
-A token written for five minutes costs a little more than an uncached one, for an hour twice as much, and a read costs almost
-nothing. So a mark is a bet, and the plan makes the bets that pay. Hour marks come before five-minute marks. The last mark of
-either kind sets how far the prompt is written at its price. A read renews what it reads for its own lifetime.
+A token written for five minutes costs a little more than an uncached one, a token written for an hour twice as much, and a read
+almost nothing. A mark therefore pays only if its prefix is read again, and the plan sets the marks that are expected to pay. Hour
+marks come before five-minute marks. The last mark of each kind determines how much of the prompt is written at the price of that
+kind. A read renews an entry for the entry's own lifetime.
 
-A place in the prompt is written as the number of blocks in front of it: 0 is the beginning, and 3 is the end of the third block.
+A position in the prompt is the number of blocks before it: 0 is the beginning, and 3 is the end of the third block.
 A prefix of 0 blocks is "nothing cached" or "no mark".
 
-The model's cache rules and token prices come in through two protocols; `apps.llm` has both as data.
+The model's cache rules and token prices are passed in through two protocols; `apps.llm` has the data for both.
 """
 
 import math
@@ -20,7 +21,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 
 class CacheRulesProtocol(Protocol):
-    """What the model's cache does; `apps.llm.cache_rules.CacheRules` is one."""
+    """The rules of a model's cache, as in `apps.llm.cache_rules.CacheRules`."""
 
     @property
     def minimum_prefix_tokens(self) -> int: ...
@@ -33,7 +34,7 @@ class CacheRulesProtocol(Protocol):
 
 
 class TokenRatesProtocol(Protocol):
-    """Micro-dollars per token; `apps.llm.prices.TokenRates` is one."""
+    """Rates in micro-dollars per token, as in `apps.llm.prices.TokenRates`."""
 
     @property
     def input(self) -> Decimal: ...
@@ -47,12 +48,12 @@ class TokenRatesProtocol(Protocol):
 
 Lifetime: TypeAlias = Literal["5m", "1h"]
 
-# Block types that may not carry a mark.
+# Block types that must not have a mark.
 UNMARKABLE_KINDS: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 class PrefixScope(IntEnum):
-    """Which other requests send the same bytes up to this block."""
+    """Which other requests begin with the same bytes up to this block."""
 
     WORKSPACE = 0
     AGENT = 1
@@ -64,7 +65,7 @@ class PrefixScope(IntEnum):
 class PlannedBlock:
     """One block of a request, in hashing order.
 
-    `held` is the lifetime with which the prefix up to its end is cached now, if it is.
+    `held` is the lifetime of the cache entry for the prefix up to the end of this block; None if it is not cached.
     """
 
     label: str
@@ -76,20 +77,20 @@ class PlannedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """The probability that the same bytes are sent again: within five minutes, or after that within the hour."""
+    """The probability that the same bytes are sent again: within five minutes, and after that within the hour."""
 
     soon: float
     later: float
 
     @property
     def later_before_never(self) -> float:
-        """Return how often an hour's lifetime saves what five minutes lose, until the bytes are unused for longer than that."""
+        """Return the expected number of gaps that an hour's lifetime bridges and five minutes do not, before a longer gap."""
         never = max(1.0 - self.soon - self.later, 0.01)
         return self.later / never
 
 
 def reuse_at_rate(uses_per_hour: float) -> Reuse:
-    """Return the expected reuse by independent requests, at so many an hour."""
+    """Return the expected reuse by independent requests at this hourly rate."""
     within_5m, within_1h = -math.expm1(-uses_per_hour / 12), -math.expm1(-uses_per_hour)
     return Reuse(within_5m, within_1h - within_5m)
 
@@ -120,7 +121,7 @@ class ExpectedBill:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A prefix that is too short for the model to cache, which the model does not report (R184)."""
+    """A prefix that is too short for the model to cache, which the API does not report (R184)."""
 
     label: str
     prefix_tokens: int
@@ -129,7 +130,7 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class BreakpointPlan:
-    """The mark of each block, the expected charge of the call, and the prefixes that cannot be cached."""
+    """The mark of each block, the expected charge of the call, and the prefixes too short to be cached."""
 
     marks: tuple[Lifetime | None, ...]
     expected: ExpectedBill
@@ -150,24 +151,24 @@ class _SharedRange:
 
 @dataclass(frozen=True, slots=True)
 class _PlanInput:
-    """A request with everything that follows from its blocks."""
+    """A request with all values derived from its blocks."""
 
     pieces: Sequence[PlannedBlock]
     rules: CacheRulesProtocol
     rates: TokenRatesProtocol
     expectation: ReuseExpectation
-    # By number of blocks, from 0 on: the tokens of that prefix, and the position of its last block in the look-back.
+    # By number of blocks, from 0 on: the tokens of that prefix, and the look-back position of its last block.
     tokens: Sequence[int]
     positions: Sequence[int]
-    # The longest prefix that is cached, and the longest one that is cached for an hour.
+    # The longest cached prefix, and the longest prefix cached for an hour.
     warm: int
     anchor: int
-    # The end of each reach.
+    # The end of each scope.
     reaches: Sequence[int]
 
     @property
     def block_counts(self) -> range:
-        """Every prefix that has a last block."""
+        """Return the length in blocks of every prefix except the empty one."""
         return range(1, len(self.pieces) + 1)
 
     def last_block(self, count: int) -> PlannedBlock:
@@ -184,7 +185,7 @@ def plan_marks(
     rates: TokenRatesProtocol,
     expectation: ReuseExpectation,
 ) -> BreakpointPlan:
-    """Return the marks that minimise the expected cost of this call and the following ones."""
+    """Return the marks that minimise the expected cost of this call and later calls."""
     request = _measure_blocks(pieces, rules, rates, expectation)
     lasts = (0, *filter(request.is_long_enough, request.reaches))
     first_new = _first_new_block(request)
@@ -221,7 +222,7 @@ def _measure_blocks(
 
 
 def _positions(pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol) -> Iterator[int]:
-    """The position of each prefix: a run of neighbouring blocks of one kind may count once."""
+    """Return the look-back position of each prefix: a run of adjacent blocks of one kind may count as one position."""
     position = 0
     previous = ""
     yield position
@@ -233,7 +234,7 @@ def _positions(pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol) -> Ite
 
 
 def _first_new_block(request: _PlanInput) -> int | None:
-    """Return the end of the first new block: an hour mark there keeps all warm bytes for an hour, at the price of one block."""
+    """Return the end of the first new block: an hour mark there keeps the cached prefix for an hour at the price of one block."""
     if not request.warm:
         return None
     for count in request.block_counts[request.warm :]:
@@ -245,7 +246,7 @@ def _first_new_block(request: _PlanInput) -> int | None:
 
 
 def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
-    """Yield the ranges that are written now. Only these can get a longer lifetime; a read keeps its own."""
+    """Yield the ranges that are written now. Only these can get a longer lifetime; entries that are read keep theirs."""
     start = warm_tokens = request.tokens[request.warm]
     for count in request.reaches:
         reach, end = request.last_block(count).reach, request.tokens[count]
@@ -255,7 +256,7 @@ def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
 
 
 def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, last: int) -> float:
-    """Return the later saving of an hour mark at `hour` and a five-minute mark at `last`, minus the present cost."""
+    """Return the later savings of an hour mark at `hour` and a five-minute mark at `last`, minus their cost now."""
     rates = request.rates
     warm, hour_end, last_end = request.tokens[request.warm], request.tokens[hour], request.tokens[last]
     longer = float(rates.cache_write_1h - rates.cache_write_5m) * max(hour_end - warm, 0)
@@ -266,7 +267,7 @@ def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, 
 
 
 def _own_reads(request: _PlanInput, hour: int, last: int) -> float:
-    """Return the tokens that this conversation will read instead of writing again, weighted by probability."""
+    """Return the tokens that this conversation is expected to read later instead of writing them again."""
     own = request.expectation.conversation
     reads = own.soon * max(request.tokens[last] - request.tokens[request.warm], 0)
     if hour > request.warm:
@@ -281,10 +282,11 @@ def _reads_by_others(request: _PlanInput, part: _SharedRange, hour_end: int, las
 
 
 def _later_calls_factor(request: _PlanInput, hour: int) -> float:
-    """Return the factor for an hour mark within the conversation: it protects later calls too, which could set it themselves.
+    """Return the weight of an hour mark within the conversation, which also protects later calls that could set their own.
 
     If all calls wrote the same amount, the cheapest distance between two such marks would be the square root below, and
-    half of it as a factor would keep that distance. They do not; a smaller factor allows waiting for a short block.
+    half of the root as a factor would keep that distance. Calls write different amounts, so a smaller factor is used,
+    which allows waiting for a short block.
     """
     if request.last_block(hour).reach is not PrefixScope.CONVERSATION or not request.warm:
         return 1.0
@@ -295,7 +297,7 @@ def _later_calls_factor(request: _PlanInput, hour: int) -> float:
 
 
 def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
-    """Return at most as many marks as the model allows: those that write first, then those that find and keep the warm prefix."""
+    """Return marks up to the model's limit: first the marks that write, then those that find and keep the cached prefix."""
     placed = [count for count in dict.fromkeys((last, hour)) if count]
     wished = _optional_marks(request)
     if request.warm and not _is_warm_prefix_found(request, placed):
@@ -306,7 +308,7 @@ def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
 
 
 def _is_warm_prefix_found(request: _PlanInput, placed: Sequence[int]) -> bool:
-    """Whether a mark is near enough behind the warm prefix for the look-back to reach it."""
+    """Return whether a mark is close enough after the cached prefix for the look-back to reach it."""
     positions, warm = request.positions, request.warm
     return any(
         count >= warm and positions[count] - positions[warm] < request.rules.look_back_positions for count in placed
@@ -314,7 +316,7 @@ def _is_warm_prefix_found(request: _PlanInput, placed: Sequence[int]) -> bool:
 
 
 def _optional_marks(request: _PlanInput) -> list[int]:
-    """Return the marks that only keep or share, the most useful first: the anchor, then each scope by its expected readers."""
+    """Return the marks that only keep or share a prefix, most useful first: the anchor, then scopes by expected reuse."""
 
     def worth(count: int) -> float:
         reach = request.last_block(count).reach

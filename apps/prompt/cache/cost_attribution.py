@@ -1,4 +1,4 @@
-"""Prompt cache accounting, as calculations: the charge of each slot, and where two requests differ."""
+"""Prompt cache accounting, as calculations: the charge of each slot, and the first difference of two requests."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from apps.prompt.rendering.segments import Segment, SlotText
 class SentBlock:
     """A block of a request in hashing order, with its owners if it is a slot of the frozen prompt.
 
-    `tokens` is an estimate; only the shares count. `lead` is the number of bytes before the part's own text.
+    `tokens` is an estimate, of which only the proportions matter. `lead` is the number of bytes before the part's own text.
     """
 
     slot: Slot
@@ -28,7 +28,7 @@ class SentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChargedTokens:
-    """The tokens of a prompt by charge, from its beginning to its end."""
+    """The tokens of a prompt by charge, in order from its beginning."""
 
     read: int
     written: int
@@ -41,7 +41,7 @@ class ChargedTokens:
 
 @dataclass(frozen=True, slots=True)
 class SlotCharge:
-    """The tokens of one slot: expected from the cache, read, written, and not cached."""
+    """The tokens of one slot: expected to be read from the cache, read, written, and not cached."""
 
     slot: Slot
     tokens: int
@@ -52,25 +52,25 @@ class SlotCharge:
 
     @property
     def line(self) -> str:
-        """Return the compact form of the ledger: every call stores seven of these."""
+        """Return the slot's line in the ledger, which is compact because every call stores seven."""
         return f"{int(self.slot)} {self.tokens} {self.expected_read} {self.read} {self.written} {self.uncached}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
-        """Parse a line of the ledger."""
+        """Parse a slot's line from the ledger."""
         slot, *tokens = map(int, line.split())
         return cls(Slot(slot), *tokens)
 
 
-# The stored line of a mark before the messages has this in place of the index.
+# Stored instead of the message index for a mark before the messages.
 STORED_WITHOUT_MESSAGE: Final = "-1"
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMark:
-    """A cache mark of a call: its place, its lifetime, and the length of the prompt up to it.
+    """A cache mark of a call: its position, its lifetime, and the length of the prompt up to it.
 
-    `message` is the index of a message that was sent; a mark before the messages has none. `tokens` is an estimate.
+    `message` is the index of a sent message, and None for a mark before the messages. `tokens` is an estimate.
     """
 
     slot: Slot
@@ -80,13 +80,13 @@ class CacheMark:
 
     @property
     def line(self) -> str:
-        """Return the compact form of the ledger: every call stores up to four of these."""
+        """Return the mark's line in the ledger, which is compact because every call stores up to four."""
         message = STORED_WITHOUT_MESSAGE if self.message is None else str(self.message)
         return f"{int(self.slot)} {message} {self.lifetime} {self.tokens}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
-        """Parse a line of the ledger."""
+        """Parse a mark's line from the ledger."""
         slot, stored_message, lifetime, tokens = line.split()
         message = None if stored_message == STORED_WITHOUT_MESSAGE else int(stored_message)
         return cls(Slot(int(slot)), message, "1h" if lifetime == "1h" else "5m", int(tokens))
@@ -94,7 +94,7 @@ class CacheMark:
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """The first byte in which a request differs from the one before it, with the sources of the present and former text there."""
+    """The first byte in which a request differs from the previous one, with the sources of both texts at that byte."""
 
     slot: Slot
     label: str
@@ -103,29 +103,26 @@ class FirstDifference:
 
 
 def parse_charges(stored_charges: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
-    """Parse the charges of a call in either stored form; older rows have another one."""
+    """Parse the charges of a call; older rows store them in another form."""
     if isinstance(stored_charges, list):
         return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, stored_charges))
     return tuple(SlotCharge.of_line(line) for line in stored_charges.split(";") if line)
 
 
 def parse_marks(stored_marks: str | None) -> tuple[CacheMark, ...] | None:
-    """Parse the marks of a call; None for rows from before marks were stored."""
+    """Parse the marks of a call; None for rows written before marks were stored."""
     return None if stored_marks is None else tuple(CacheMark.of_line(line) for line in stored_marks.split(";") if line)
 
 
 def charge_slots(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: ChargedTokens) -> tuple[SlotCharge, ...]:
-    """Divide a call's charge among the slots of its blocks, given with their tokens.
-
-    The estimates are scaled to the billed total.
-    """
+    """Divide a call's charge among the slots of its blocks. The token estimates are scaled to the billed total."""
     return tuple(
         _charge(slot, start, end, expected_read, billed) for slot, start, end in _slot_extents(sent, billed.total)
     )
 
 
 def _slot_extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
-    """Yield the beginning and end of each slot, in billed tokens."""
+    """Yield the slots with their beginning and end in billed tokens."""
     sizes: Counter[Slot] = Counter()
     for slot, tokens in sent:
         sizes[slot] += tokens
@@ -151,7 +148,7 @@ def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charge
 
 
 def first_difference(before: Sequence[SentBlock], now: Sequence[SentBlock]) -> FirstDifference | None:
-    """Return where `now` stops beginning like `before`; None if it continues after the end of `before`."""
+    """Return the first difference of `now` from `before`; None if `now` begins with all of `before`."""
     for at, old in enumerate(before):
         new = now[at] if at < len(now) else None
         if new is None or new.content != old.content:
@@ -167,7 +164,7 @@ def _locate_difference(old: SentBlock, new: SentBlock | None) -> FirstDifference
 
 
 def _common_length(one: bytes, other: bytes) -> int:
-    """Return the number of bytes that both have in common at the beginning."""
+    """Return the number of bytes in the common prefix."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
 

@@ -1,6 +1,6 @@
-"""Rules for English attacks on a model: their first words, and what follows; no rule here names a consequence."""
+"""Rules for English prompt injections: their first words, and what follows. Rules do not decide what happens to a text."""
 
-# One rule per line, however long: rules are read and changed one by one.
+# One rule per line, however long, because rules are read and changed one at a time.
 # ruff: noqa: E501
 # fmt: off
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 from apps.prompt.injection_scanner.rule_language import Opening, RuleSource, Suspicion
 
 ENGLISH_WORDS: Final = {
-    # References to earlier orders, and the orders themselves.
+    # References to earlier instructions, and the instructions themselves.
     "THAT": "all|any|every|your|previous|previously|prior|above|earlier|preceding|former|foregoing|existing|original|initial"
     "|past|given|system|aforementioned|these|current",
     "THE": "all|any|every|each|of|the|these|those|this|that|your|its|about|previous|previously|prior|above|earlier|preceding"

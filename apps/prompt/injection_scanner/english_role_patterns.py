@@ -1,6 +1,6 @@
-"""Rules for English phrases that give a model another role, other limits or its exact words."""
+"""Rules for English phrases that give a model another role or other limits, or dictate its exact words."""
 
-# One rule per line, however long: rules are read and changed one by one.
+# One rule per line, however long, because rules are read and changed one at a time.
 # ruff: noqa: E501
 # fmt: off
 from typing import Final

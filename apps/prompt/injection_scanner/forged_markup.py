@@ -1,6 +1,6 @@
-"""Finds forged envelopes, turns, sections and tool results by their form, whatever their words."""
+"""Finds forged fences, turns, sections and tool results by their form, whatever their words."""
 
-# One rule per line, however long: rules are read and changed one by one.
+# One rule per line, however long, because rules are read and changed one at a time.
 # ruff: noqa: E501, ISC004
 # fmt: off
 import re
@@ -19,7 +19,7 @@ _LABELS: Final = "|".join(re.escape(fold_words(kind.value)) for kind in EventKin
 _TITLES: Final = "|".join(re.escape(fold_words(title)) for title in SECTION_TITLES)
 _INDENT: Final = r"[^\S\n]{0,40}+"
 
-# The literals of which one must be present, and the pattern that then decides.
+# Literals of which at least one must be present, and the pattern that is tried then.
 FORGED_FORMS: Final[tuple[tuple[Suspicion, tuple[str, ...], re.Pattern[str]], ...]] = tuple(
     (suspicion, literals, re.compile(pattern))
     for suspicion, literals, pattern in (
@@ -78,7 +78,7 @@ _INVISIBLE_RUNS: Final = re.compile(
 
 
 def find_hidden_characters(raw: str) -> Iterator[SuspiciousSpan]:
-    """Yield characters that no reader sees and no script needs: tags, selector runs, reversed direction, hidden separators."""
+    """Yield invisible characters that no script needs: tags, selector runs, reversed direction, hidden separators."""
     if _BRAILLE_BLANK not in raw and remove_invisible(raw) == raw:
         return
     start = end = -_MERGE_DISTANCE
@@ -94,12 +94,12 @@ def find_hidden_characters(raw: str) -> Iterator[SuspiciousSpan]:
         yield Suspicion.HIDDEN_CHARACTERS, start, end
 
 
-# The empty pattern of Braille: a symbol like any other to Unicode, and blank to the eye.
+# The empty Braille pattern: Unicode classes it as a symbol, but it looks blank.
 _BRAILLE_BLANK: Final = "\u2800"
-# Hidden characters this near to each other are one finding.
+# Hidden characters within this distance form one finding.
 _MERGE_DISTANCE: Final = 12
 
 
 def _is_flag_ending(raw: str, found: re.Match[str]) -> bool:
-    """Return whether tags belong to a flag: Scotland's flag is a black flag and six tags."""
+    """Return whether tag characters belong to a flag emoji: Scotland's flag is a black flag and six tags."""
     return raw[found.start() - 1 : found.start()] == "\U0001f3f4" and found.end() - found.start() <= 8

@@ -1,9 +1,9 @@
-"""Rules for the best-known attacks in other languages than English, in the spelling of folded text, without diacritics.
+"""Rules for the best-known prompt injections in other languages than English, spelled as folded text, without diacritics.
 
 Safety rests on containment; these rules help reviewers and do not try to cover a language completely.
 """
 
-# One rule per line, however long: rules are read and changed one by one.
+# One rule per line, however long, because rules are read and changed one at a time.
 # ruff: noqa: E501, RUF001
 # fmt: off
 from typing import Final
@@ -101,7 +101,7 @@ _RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
 )
 OTHER_LANGUAGE_PATTERNS: Final = tuple(RuleSource(*rule) for rule in _RULES)
 
-# Languages without spaces between words; only a few characters may come between the parts of a phrase.
+# Languages without spaces between words; only a few characters may separate the parts of a phrase.
 UNSPACED_SCRIPT_PATTERNS: Final[tuple[tuple[Suspicion, tuple[str, ...], str], ...]] = (
     (_O, ("忽略", "无视", "無視", "忘记", "忘記", "忘掉", "不要理会", "忽視", "忽视", "抛开", "不理会"), r"[^\n。！？]{0,12}?(?:指示|指令|说明|說明|提示|规则|規則|命令|内容|要求|一切|设定|設定|任务|对话)"),
     (_O, ("以前の", "これまでの", "上記の", "前の", "すべての", "全ての", "以上の"), r"[^\n。]{0,10}?(?:指示|命令|プロンプト|ルール|指令|説明|内容)[^\n。]{0,8}?(?:無視|忘れ|破棄)"),

@@ -1,4 +1,4 @@
-"""The scanner's findings on the texts of a prompt, for reviewers, with slot and record."""
+"""The scanner's findings in the texts of a prompt, for reviewers, each with its slot and record."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apps.prompt.prompt_input import PromptInput, Slot, TextProvenance, input_pa
 
 @dataclass(frozen=True, slots=True)
 class ReviewFinding:
-    """One finding: its rule, its place in the stored text (in characters; the end is exclusive), its slot and its record."""
+    """One finding: its rule, its position in the stored text (in characters, half-open), its slot and its record."""
 
     rule: str
     start: int
@@ -21,7 +21,7 @@ class ReviewFinding:
 
 
 def scan_prompt_input(given: PromptInput) -> tuple[ReviewFinding, ...]:
-    """Return all findings on texts that others wrote. Findings are advice; the prompt does not depend on them."""
+    """Return all findings in texts that others wrote. Findings are advice; the prompt does not depend on them."""
     return tuple(
         ReviewFinding(found.rule.value, found.start, found.end, slot, passage.source)
         for slot, passage in input_passages(given)
@@ -29,7 +29,7 @@ def scan_prompt_input(given: PromptInput) -> tuple[ReviewFinding, ...]:
     )
 
 
-# Rules that no honest text for an agent matches: one finding requires the reviewer's explanation.
+# Rules that no honest text for an agent matches: a single finding requires the reviewer's explanation.
 GRAVE_SUSPICIONS: Final = frozenset(
     {
         Suspicion.OVERRIDE,
@@ -42,12 +42,12 @@ GRAVE_SUSPICIONS: Final = frozenset(
         Suspicion.HIDDEN_CHARACTERS,
     }
 )
-# This many findings of lesser rules require an explanation too.
+# This many findings of other rules require an explanation too.
 MANY_FINDINGS: Final = 3
 
 
 def rules_to_confirm(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the rules that a reviewer has to confirm before these texts enter a prompt; empty if findings are only advice."""
+    """Return the rules that a reviewer must confirm before these texts enter a prompt; empty if the findings are only advice."""
     found = [finding.rule for text in texts for finding in scan(text)]
     if GRAVE_SUSPICIONS.isdisjoint(found) and len(found) < MANY_FINDINGS:
         return ()

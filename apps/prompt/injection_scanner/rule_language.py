@@ -1,4 +1,4 @@
-"""The kinds of suspicion, and the small language in which the rules are written."""
+"""The kinds of suspicion, and the small language in which scanner rules are written."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.normalization.lookalike_folding import fold_words
 
 
 class Suspicion(StrEnum):
-    """The kind of attack that a finding suggests; none of them refuses anything."""
+    """The kind of attack that a finding suggests. No finding refuses a text."""
 
     OVERRIDE = "override"
     NEW_TASK = "new_task"
@@ -28,7 +28,7 @@ class Suspicion(StrEnum):
 
 
 class Opening(IntEnum):
-    """Where the first word of a phrase must be: anywhere, where an order begins, or at the start of a sentence."""
+    """Where the first word of a phrase must be: anywhere, where an instruction may begin, or at the start of a sentence."""
 
     ANYWHERE = 0
     ORDER = 1
@@ -36,7 +36,7 @@ class Opening(IntEnum):
 
 
 class RuleSource(NamedTuple):
-    """A rule as written: its first words, what follows, and where it must begin."""
+    """A rule as written: its first words, the pattern that follows, and where the rule may begin."""
 
     suspicion: Suspicion
     beginnings: str
@@ -46,21 +46,21 @@ class RuleSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The pattern that must follow a first word, and where the word must be."""
+    """The pattern that must follow a first word, and where that word must be."""
 
     suspicion: Suspicion
     rest: str
     opening: Opening
 
     def end(self, text: str, at: int) -> int:
-        """Return the end of the phrase whose first word ends at `at`; 0 if there is none."""
+        """Return the end of the phrase whose first word ends at `at`; 0 if the pattern does not follow."""
         found = _compile(self.rest).match(text, at)
         return found.end() if found else 0
 
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed: most texts need few of them."""
+    """Compile a pattern at its first use, because most texts need few patterns."""
     return re.compile(pattern)
 
 

@@ -1,7 +1,7 @@
-"""Points out text that may be meant for the model, for a reviewer; it refuses and changes nothing.
+"""Finds text that may be addressed to the model, for a reviewer; it refuses and changes nothing.
 
-Each word is looked up, and a bounded pattern is tried only where a suspicious phrase may begin, so the time grows linearly
-with the text. Encoded or spelled-out text is decoded first, and found at its original place.
+Each word is looked up, and a bounded pattern is tried only where a suspicious phrase may begin, so the time grows linearly with
+the text. Encoded or spelled-out text is decoded first; findings give its position in the original text.
 """
 
 import codecs
@@ -28,7 +28,7 @@ from apps.prompt.normalization.lookalike_folding import FoldedText, fold, fold_w
 
 @dataclass(frozen=True, slots=True)
 class ScannerFinding:
-    """A suspicious stretch of a text; `start` and `end` count characters of the raw text."""
+    """A suspicious passage of a text; `start` and `end` count characters of the raw text."""
 
     rule: Suspicion
     start: int
@@ -65,7 +65,7 @@ def _locate_findings(view: FoldedText, found: Iterable[SuspiciousSpan]) -> Itera
 
 
 def _decoded_views(raw: FoldedText, plain: FoldedText) -> Iterator[FoldedText]:
-    """Yield the decoded forms of a text; none if nothing in it is encoded."""
+    """Yield the decoded forms of a text; none if the text contains nothing encoded."""
     once = decode_chunks(raw)
     for view in (once, decode_chunks(once), decode_hidden_text(raw)):
         if view.text:
@@ -95,7 +95,7 @@ _TRIES_PER_CHARACTER: Final = 0.5
 
 
 def _find_phrases(text: str) -> Iterator[SuspiciousSpan]:
-    """Yield suspicious phrases. The search ends in a text with too many beginnings, and a finding then reports that."""
+    """Yield suspicious phrases. In a text with too many possible beginnings, the search stops, and a finding reports that."""
     tries = -_FREE_TRIES
     for word in _WORD.finditer(text):
         if word[0] not in _PHRASES:
@@ -111,7 +111,7 @@ def _find_phrases(text: str) -> Iterator[SuspiciousSpan]:
 
 @cache
 def _any_phrase_pattern(word: str) -> re.Pattern[str]:
-    """Return one pattern for all phrases after a word: almost always none follows, and one search shows that."""
+    """Return one pattern for all phrases after a word; since usually none follows, a single search suffices."""
     return re.compile("|".join(dict.fromkeys(phrase.rest for phrase in _PHRASES[word])))
 
 
@@ -145,7 +145,7 @@ def _find_unspaced(text: str) -> Iterator[SuspiciousSpan]:
 
 
 def _index_phrases() -> dict[str, tuple[Phrase, ...]]:
-    """Return phrases by first word. A beginning may be two words; the second then leads the rest."""
+    """Return phrases by first word. If a beginning has two words, the second one is part of the phrase's pattern."""
     phrases: defaultdict[str, tuple[Phrase, ...]] = defaultdict(tuple)
     for suspicion, beginnings, rest, opening in (*ENGLISH_PATTERNS, *ENGLISH_ROLE_PATTERNS, *OTHER_LANGUAGE_PATTERNS):
         for beginning in dict.fromkeys(fold_words(_expand_beginnings(beginnings)).split("|")):

@@ -1,4 +1,4 @@
-"""Finds phrases whose words are spelled out, split by punctuation or written with digits for letters; spaces are ignored."""
+"""Finds phrases whose words are spelled out, split by punctuation, or written with digits for letters; spaces are ignored."""
 
 import re
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ _SPACED_OUT_PATTERNS: Final = tuple(
         (Suspicion.PERSONA, ("doanythingnow", "youarenowdan"), "doanythingnow|youarenowdan"),
     )
 )
-# Single letters separated by one or two characters: longer than any spelled-out name.
+# A run of single letters separated by one or two characters, longer than any spelled-out name.
 _SPACED_LETTERS: Final = re.compile(
     r"(?<!\w)(?<!\b\w[ .*|/-])(?<!\b\w[ .*|/-]{2})(?<!\b\w[ .*|/-]{3})[a-z](?:[ .*|/-]{1,3}[a-z](?!\w)){16,}+"
 )
-# The same as a required literal: letters become `a`, the characters between them a space.
+# The same as a required literal: each letter becomes `a`, each character between letters a space.
 _OUTLINE: Final = str.maketrans(
     {chr(code): "a" for code in range(ord("a"), ord("z") + 1)} | dict.fromkeys(".*|/-", " "),
 )
@@ -74,7 +74,7 @@ _SQUEEZE_TABLE: Final = _LETTER_FOR_DIGIT | {
 
 
 def _squeeze(text: str) -> str:
-    """Return letters only; digits and symbols drawn like letters count as those."""
+    """Return only the letters of a text; digits and symbols that look like letters count as letters."""
     if text.isascii():
         return text.translate(_SQUEEZE_TABLE)
     return _SIGNS.sub("", _LETTER_LIKE_SIGNS.sub(lambda sign: sign[0].translate(_LETTER_FOR_DIGIT), text))

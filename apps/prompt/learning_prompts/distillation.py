@@ -1,4 +1,4 @@
-"""The message to the distiller: a tier's facts and the lines that it may cite, as data."""
+"""The message to the distilling model: a tier's facts and the lines that it may cite, as data."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -11,7 +11,7 @@ NamedTexts: TypeAlias = Sequence[tuple[str, str]]
 
 
 def rewrite_message(facts: NamedTexts, lines: NamedTexts, *, voice: str, budget_tokens: int) -> str:
-    """Return one JSON object with an id for each fact and line, in one fence, followed by the budget in tokens."""
+    """Return a message with one fenced JSON object that has an id for each fact and line, and the budget in tokens after it."""
     shown = [
         *([{"voice": _clean(voice)}] if voice else []),
         *({"fact": name, "text": _clean(text)} for name, text in facts),

@@ -1,4 +1,4 @@
-"""The message to the extraction agent, and the parsing of its answer."""
+"""The message to the extraction model, and the parsing of its answer."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,20 +28,20 @@ extraction_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One message or tool call; a line with a tool name and arguments is the call, one without arguments is its result."""
+    """A message or a tool call. A line with a tool name is a call if it has arguments, else the result of one."""
 
     role: str
     text: str = ""
     tool_name: str = ""
     arguments: Mapping[str, Json] | None = None
     is_error: bool = False
-    # The reason of a person's report on it, as a fixed phrase.
+    # Why a person reported this reply, as a fixed phrase.
     reported: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedSkill:
-    """A runbook as the extraction agent wrote it, before vetting."""
+    """A runbook from the model's answer, before vetting."""
 
     name: str
     title: str
@@ -51,12 +51,12 @@ class ExtractedSkill:
 
 @dataclass(frozen=True, slots=True)
 class NothingExtracted:
-    """The extraction agent found nothing worth keeping."""
+    """The model found nothing worth keeping."""
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedExtraction:
-    """The answer does not match the schema; nothing is learned from it (R114)."""
+    """The answer does not match the schema, so nothing is learned from it (R114)."""
 
     reason: str
 
@@ -65,7 +65,7 @@ ExtractionResult: TypeAlias = ExtractedSkill | NothingExtracted | MalformedExtra
 
 
 def transcript_message(lines: Sequence[TranscriptLine]) -> str:
-    """Return the conversation as data, one JSON object per line, in one fence."""
+    """Return the conversation as data, in one fence with one JSON object per line."""
     return f"# Transcript\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
 
 
@@ -97,7 +97,7 @@ def _clean(value: Json) -> Json:
 
 
 def parse_extraction(text: str) -> ExtractionResult:
-    """Parse the answer. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
+    """Parse the answer, skipping code fences and prose around the JSON object. Never raises."""
     if len(text) > EXTRACTION_REPLY_CHARACTERS:
         return MalformedExtraction("The answer is longer than an extraction can be.")
     for candidate in json_objects_in(text):
@@ -107,7 +107,7 @@ def parse_extraction(text: str) -> ExtractionResult:
 
 
 def json_objects_in(text: str) -> Iterator[Mapping[str, object]]:
-    """Yield every JSON object in the text that is not part of an earlier one."""
+    """Yield every JSON object in the text that is not nested in another one."""
     at = text.find("{")
     while at >= 0:
         found, end = _object_at(text, at)
@@ -116,7 +116,7 @@ def json_objects_in(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def _object_at(text: str, at: int) -> tuple[Mapping[str, object], int]:
-    # ValueError covers numbers too long to convert, RecursionError an object nested thousands deep.
+    # ValueError: a number too long to convert. RecursionError: an object nested thousands of levels deep.
     try:
         found, end = json.JSONDecoder(strict=False).raw_decode(text, at)
     except (ValueError, RecursionError):

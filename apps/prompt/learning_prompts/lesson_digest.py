@@ -1,4 +1,4 @@
-"""The message to the digest agent: the present list, lessons and corrections, one line of data each."""
+"""The message to the digest model: the current list, lessons and corrections, each as one line of data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class DigestLesson:
-    """One lesson, with the number by which the answer cites it."""
+    """One lesson, with the number under which the answer cites it."""
 
     lesson_id: int
     situation: str
@@ -21,7 +21,7 @@ class DigestLesson:
 
 @dataclass(frozen=True, slots=True)
 class DigestCorrection:
-    """A draft, and a person's text in its place."""
+    """A draft, and the text that a person sent instead."""
 
     draft: str
     sent: str
@@ -30,7 +30,7 @@ class DigestCorrection:
 def digest_message(
     bullets: Sequence[str], lessons: Sequence[DigestLesson], corrections: Sequence[DigestCorrection]
 ) -> str:
-    """Return the material as data, one JSON object per line, in one fence."""
+    """Return the material as data, in one fence with one JSON object per line."""
     return f"# Material\n\n{fence_lines(list(_lines(bullets, lessons, corrections)))}"
 
 

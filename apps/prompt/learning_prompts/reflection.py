@@ -1,4 +1,4 @@
-"""The message of a reflection with an agent's day, and the parsing of its answer (R119)."""
+"""The message of a reflection, with an agent's day, and the parsing of the model's answer (R119)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ reflection_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReflectedSkill:
-    """A runbook as the reflection wrote it, before vetting, and the numbers of the conversations that show it, from 1."""
+    """A runbook from the model's answer, before vetting, and the numbers (from 1) of the conversations that support it."""
 
     skill: ExtractedSkill
     conversations: tuple[int, ...]
@@ -56,7 +56,7 @@ class ReflectedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ReflectedMemory:
-    """A memory line as the reflection wrote it, before vetting, and the numbers of the conversations that show it, from 1."""
+    """A memory line from the model's answer, before vetting, and the numbers (from 1) of the conversations that support it."""
 
     text: str
     conversations: tuple[int, ...]
@@ -76,7 +76,7 @@ class ReflectionResult:
 
 
 def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
-    """Return each conversation as data in its own fence, under its number."""
+    """Return the conversations as data, each in its own fence under its number."""
     return "\n\n".join(
         f"# Conversation {number}\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
         for number, lines in enumerate(conversations, start=1)
@@ -84,7 +84,7 @@ def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
 
 
 def parse_reflection(text: str) -> ReflectionResult | MalformedExtraction:
-    """Parse the answer. Items that are malformed or cite no shown conversation are left out; nothing is ever raised."""
+    """Parse the answer. Items that are malformed or cite an unknown conversation are left out. Never raises."""
     if len(text) > MAX_SKILLS_PER_DAY * EXTRACTION_REPLY_CHARACTERS:
         return MalformedExtraction("The answer is longer than a reflection can be.")
     for candidate in json_objects_in(text):

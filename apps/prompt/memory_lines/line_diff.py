@@ -1,4 +1,4 @@
-"""Lines of a text: splitting, comparing and hashing them, and the lines that were added, removed or replaced."""
+"""The lines of a text: splitting, comparing and hashing them, and finding added, removed and replaced lines."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines, with any kind of line ending."""
+    """Return the lines of a text with any kind of line ending."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def strip_line(line: str) -> str:
-    """Return a line without the white space around it."""
+    """Return a line without surrounding white space."""
     return line.strip(" \t")
 
 
@@ -22,7 +22,7 @@ def distinct_lines(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class LineDiff:
-    """The added lines, the removed lines, and which removed line was replaced by which."""
+    """The added lines, the removed lines, and which added line replaced which removed one."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -30,14 +30,14 @@ class LineDiff:
 
 
 def line_sha256(line: str) -> str:
-    """Return the hash that identifies a line; white space around it does not count."""
+    """Return the hash that identifies a line; surrounding white space does not count."""
     return hashlib.sha256(strip_line(line).encode()).hexdigest()
 
 
 def diff_lines(before: str, after: str, instead: Mapping[str, str] | None = None) -> LineDiff:
-    """Return the difference; `instead` maps lines to their replacements where the writer named them.
+    """Return the difference of two texts; `instead` maps lines to their replacements as named by the writer.
 
-    Elsewhere, removed and added lines between two unchanged ones replace each other in order if their numbers are equal;
+    Elsewhere, the lines removed and added between two unchanged lines replace each other in order if their numbers are equal;
     otherwise they count as removed and added.
     """
     stays = distinct_lines(before) & distinct_lines(after)
@@ -54,7 +54,7 @@ def _pair_replaced(went: Mapping[str, list[str]], came: Mapping[str, list[str]])
 
 
 def _changed_runs(text: str, stays: frozenset[str]) -> dict[str, list[str]]:
-    """Return the distinct lines that do not stay, keyed by the last line before them that does."""
+    """Return the distinct changed lines, keyed by the last unchanged line before them."""
     runs: dict[str, list[str]] = {}
     behind = ""
     for line in _unique_lines(text):

@@ -1,4 +1,4 @@
-"""Line-by-line edits of a remembered text by an agent, and the refusals of edits that do not apply (R160)."""
+"""Line-by-line edits of remembered text by an agent, and refusals of edits that do not apply (R160)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ QUOTED_CHARACTERS: Final = 80
 
 
 class LineOperation(StrEnum):
-    """What happens to a line."""
+    """What an edit does with a line."""
 
     ADD = "add"
     UPDATE = "update"
@@ -25,9 +25,9 @@ class LineOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """One edit. `place` names the text; `line` is the present line, `text` the new one.
+    """One edit. `place` names the text; `line` is the current line, `text` the new one.
 
-    `until` is its last day and `review` the day of its next review, as they were written.
+    `until` is the new line's last day and `review` the day of its next review, as the agent wrote them.
     """
 
     op: LineOperation
@@ -48,7 +48,7 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class LineEditResult:
-    """The edited text, and which line was updated to which; with flaws, the unchanged text."""
+    """The edited text, and which line was replaced by which; if there are flaws, the unchanged text."""
 
     text: str
     flaws: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class LineEditResult:
 
 
 def apply_line_edits(text: str, edits: Iterable[LineEdit]) -> LineEditResult:
-    """Apply all edits or none. A line is identified by its text, as its reader saw it."""
+    """Apply all edits or none. A line is identified by its text, as shown to the editor."""
     lines, flaws, instead = split_lines(text), list[str](), dict[str, str]()
     for edit in edits:
         if flaw := _find_flaw(edit, lines):
@@ -73,7 +73,7 @@ def apply_line_edits(text: str, edits: Iterable[LineEdit]) -> LineEditResult:
 
 
 def _track_replacement(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
-    """Return the replacements after these updates; a line that was updated twice leads to its last text."""
+    """Return the replacements after these updates; a line that was updated twice maps to its last text."""
     followed = {old: text if new in meant else new for old, new in instead.items()}
     return {**followed, **dict.fromkeys(meant, text)}
 
@@ -89,7 +89,7 @@ def _find_flaw(edit: LineEdit, lines: Sequence[str]) -> str:
 
 
 def _matching_lines(asked: str, lines: Iterable[str]) -> frozenset[str]:
-    """Return the lines that match; none for an empty text."""
+    """Return the lines that match the requested text; none if that text is empty."""
     meant = strip_line(asked)
     return frozenset(
         line for line in lines if strip_line(line) and meant in {strip_line(line), strip_line(_sanitized_line(line))}
@@ -110,12 +110,12 @@ def _apply_edit(edit: LineEdit, lines: Sequence[str]) -> list[str]:
 
 
 def _append_position(lines: Sequence[str]) -> int:
-    """Return where a line is appended: behind the last line that is not blank."""
+    """Return the position for an appended line: after the last line that is not blank."""
     return next((number + 1 for number in reversed(range(len(lines))) if strip_line(lines[number])), 0)
 
 
 def too_long_advice(text: str, most: int, oldest: Sequence[str] = ()) -> str:
-    """Return advice for a text with too many characters: what to shorten, and what to drop. Empty if it fits."""
+    """Return advice for a text with too many characters: what to shorten and what to remove. Empty if the text fits."""
     if len(text) <= most:
         return ""
     lines = list(dict.fromkeys(filter(None, map(strip_line, split_lines(text)))))
@@ -129,7 +129,7 @@ def too_long_advice(text: str, most: int, oldest: Sequence[str] = ()) -> str:
 
 
 def cut_off_advice(text: str, shown: int = SECTION_CHARACTERS) -> str:
-    """Return advice for a text of which prompts show only the beginning; empty if they show all of it."""
+    """Return advice for a text of which prompts show only the beginning; empty if they show the whole text."""
     place, left = 0, list[str]()
     for line in split_lines(text):
         place += len(line) + 1
@@ -145,7 +145,7 @@ def cut_off_advice(text: str, shown: int = SECTION_CHARACTERS) -> str:
 
 
 def _duplicate_groups(lines: Iterable[str]) -> list[list[str]]:
-    """Return groups of lines with the same words, whatever their order, case and punctuation."""
+    """Return groups of lines that have the same words, regardless of order, case and punctuation."""
     groups: dict[frozenset[str], list[str]] = defaultdict(list)
     for line in lines:
         spaced = "".join(character if character.isalnum() else " " for character in line.casefold())

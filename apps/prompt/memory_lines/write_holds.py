@@ -1,4 +1,4 @@
-"""Splits an agent's write to memory into the part that takes effect and the part that waits for a person (Z-19)."""
+"""Splits an agent's memory write into the part that takes effect at once and the part held for review (Z-19)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.text_reuse.derived_lines import ReceivedTexts, RepeatedSource, 
 
 
 class MemoryReview(StrEnum):
-    """How much of what agents write to memory by themselves waits for a person."""
+    """Which of the agents' own memory writes are held for review."""
 
     OFF = "off"
     TAINTED = "tainted"
@@ -18,20 +18,20 @@ class MemoryReview(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """Return the meaning of the setting, for people."""
+        """Return the meaning of the setting as a sentence for people."""
         return _SENTENCES[self]
 
 
 _SENTENCES: Final = {
-    MemoryReview.OFF: "Agents write their memory freely; prompts carry it as quoted data.",
-    MemoryReview.TAINTED: "Lines of memory in the words of a customer or a tool wait for a person.",
-    MemoryReview.ALL: "Whatever an agent writes to memory waits for a person.",
+    MemoryReview.OFF: "Agents write their memory freely; prompts contain it as quoted data.",
+    MemoryReview.TAINTED: "Memory lines in the words of a customer or a tool wait for a person's approval.",
+    MemoryReview.ALL: "Everything that an agent writes to memory waits for a person's approval.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class HeldLine:
-    """A line pending review, and the source that it repeats."""
+    """A line held for review, and the source that it repeats."""
 
     text: str
     whose: RepeatedSource
@@ -39,7 +39,7 @@ class HeldLine:
 
 @dataclass(frozen=True, slots=True)
 class LineReviewSplit:
-    """A split write: the text that takes effect at once, the lines pending review, and approved lines that would be removed."""
+    """A split write: the text that takes effect at once, the lines held for review, and the approved lines it would remove."""
 
     text: str
     held: tuple[HeldLine, ...] = ()
@@ -47,7 +47,7 @@ class LineReviewSplit:
 
 
 def repeated_lines(before: str, wanted: str, heard: ReceivedTexts) -> tuple[HeldLine, ...]:
-    """Return new lines that repeat a customer or a tool; if the received texts are incomplete, every new line."""
+    """Return new lines that repeat a customer or a tool; if the received texts are incomplete, return every new line."""
     old = distinct_lines(before)
     added = [line for line in split_lines(wanted) if strip_line(line) and strip_line(line) not in old]
     if not heard.is_whole:
@@ -56,7 +56,7 @@ def repeated_lines(before: str, wanted: str, heard: ReceivedTexts) -> tuple[Held
 
 
 def split_write(before: str, wanted: str, approved: str, heard: ReceivedTexts) -> LineReviewSplit:
-    """Split a write. Approved lines stay until a person agrees to remove them; lines that repeat a source wait."""
+    """Split a write. Approved lines stay until a person agrees to remove them; lines that repeat a source are held for review."""
     held = repeated_lines(before, wanted, heard)
     waits = frozenset(strip_line(line.text) for line in held)
     drops = tuple(
@@ -71,7 +71,7 @@ def split_write(before: str, wanted: str, approved: str, heard: ReceivedTexts) -
 
 
 def _reinsert_lines(kept: Sequence[str], before: Sequence[str], stays: Sequence[str]) -> list[str]:
-    """Return the staying lines, with each kept one behind the line that it followed before."""
+    """Return the staying lines, each of the `kept` ones after the line that it followed before."""
     standing, missing = frozenset(map(strip_line, stays)), frozenset(kept)
     behind: dict[str, list[str]] = {}
     last = ""
@@ -87,7 +87,7 @@ def _reinsert_lines(kept: Sequence[str], before: Sequence[str], stays: Sequence[
 
 
 def merge_lines(text: str, lines: Iterable[str], drops: Iterable[str] = ()) -> str:
-    """Return a text without `drops` and with `lines` appended, except lines that it has already."""
+    """Return the text without `drops` and with `lines` appended, except lines that it already contains."""
     gone = frozenset(map(strip_line, drops))
     stays = [line for line in split_lines(text) if strip_line(line) not in gone or not strip_line(line)]
     new = dict.fromkeys(
@@ -104,7 +104,7 @@ def _trim_end(lines: list[str]) -> list[str]:
 
 
 def write_feedback(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> str:
-    """Return feedback for the agent: the lines that wait, those that a person refused before, and those that stay."""
+    """Return feedback for the agent: lines held for review, lines that a person refused before, and lines that stay."""
     missing = [
         strip_line(line)
         for line in split_lines(sent)

@@ -1,6 +1,6 @@
-"""Decodes text that a search cannot read and a model still can: entities, escapes, encodings.
+"""Decodes text that a search cannot match but a model can read: entities, escapes, encodings.
 
-Nothing here judges the decoded text.
+This module does not judge the decoded text.
 """
 
 import base64
@@ -18,7 +18,7 @@ _ESCAPE: Final = re.compile(
     r"|\\u\{?[0-9a-f]{4,6}\}?|\\x[0-9a-f]{2}|</?[a-z][a-z0-9]{0,10}\s?/?>",
     re.IGNORECASE,
 )
-# Encoded chunks, and a required outline of the text: `h` for a hexadecimal digit, `x` for another letter.
+# Encoded chunks, each with a required outline of the text: `h` for a hexadecimal digit, `x` for any other letter.
 _OUTLINE: Final = str.maketrans(
     dict.fromkeys("0123456789abcdefABCDEF", "h")
     | dict.fromkeys("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ+/_", "x")
@@ -38,7 +38,7 @@ class _DecodedSpan(NamedTuple):
 
 
 def decode_escapes(raw: FoldedText) -> FoldedText:
-    """Decode entities, percent and backslash escapes, and drop bare tags inside words."""
+    """Decode entities, percent and backslash escapes, and remove bare tags inside words."""
     if not any(sign in raw.text for sign in "&%\\<"):
         return raw
     return _replace_spans(
@@ -83,7 +83,7 @@ def _replace_spans(raw: FoldedText, pieces: list[_DecodedSpan]) -> FoldedText:
 
 
 def decode_chunks(raw: FoldedText) -> FoldedText:
-    """Decode the encoded chunks of a text, one after the other; each character maps to its whole chunk."""
+    """Decode the encoded chunks of a text, each in place; every decoded character maps to the whole chunk."""
     return _keep_only_spans(raw, _readable_chunks(raw.text))
 
 
@@ -117,7 +117,7 @@ def _decode_chunk(chunk: str) -> str:
 
 
 def _readable_text(data: bytes) -> str:
-    """Return the bytes as text, if nearly all of them are printable keyboard characters; else nothing."""
+    """Return the bytes as text if nearly all of them are printable keyboard characters, else an empty text."""
     readable = sum(map(data.count, _PRINTABLE)) if len(data) < 64 else len(data.translate(None, _UNPRINTABLE))
     return data.decode("utf-8", "replace") if data and readable >= _READABLE_SHARE * len(data) else ""
 
@@ -127,7 +127,7 @@ _UNPRINTABLE: Final = bytes(set(range(256)) - set(_PRINTABLE))
 
 
 def decode_hidden_text(raw: FoldedText) -> FoldedText:
-    """Decode tag characters and variation selectors, which no reader sees and a model may read."""
+    """Decode tag characters and variation selectors, which are invisible to readers but may be read by a model."""
     return _keep_only_spans(raw, _hidden_texts(raw.text))
 
 

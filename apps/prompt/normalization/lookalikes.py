@@ -1,4 +1,4 @@
-"""The letter that a reader takes a character for; nothing here judges the text."""
+"""The letter that a reader takes a character for."""
 
 # ruff: noqa: RUF001 - characters that are mistaken for others are what this is about.
 import unicodedata
@@ -17,9 +17,9 @@ _LATIN_FOR: Final = {
 _LOOKALIKES: Final = str.maketrans(
     {ord(a): b for many, few in _LATIN_FOR.items() for a, b in zip(many, few, strict=True)}
 )
-# Letters in squares and circles and the flag letters, which compatibility forms do not change.
+# Letters in squares and circles, and flag letters, which Unicode's compatibility forms do not change.
 _ENCLOSED_LETTERS: Final = (0x1F150, 0x1F170, 0x1F1E6)
-# Marks over and under letters. Vowel signs of Indic scripts are letters to a reader and are kept.
+# Marks above and below letters. Vowel signs of Indic scripts are kept, because readers see them as letters.
 _MARKS: Final = (
     (0x300, 0x36F),
     (0x483, 0x489),
@@ -58,7 +58,7 @@ _INVISIBLE_RANGES: Final = (
 
 
 def plain_reading(character: str) -> str:
-    """Return lower-case letters without diacritics, Latin if they look so; nothing for invisible characters."""
+    """Return a character as lower-case letters without diacritics, Latin if it looks Latin; empty for an invisible character."""
     code = ord(character)
     if _is_within(code, _INVISIBLE_RANGES) or _is_within(code, _MARKS):
         return ""

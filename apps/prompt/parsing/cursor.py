@@ -21,7 +21,7 @@ _PRODUCT_LINE: Final = re.compile(
 
 
 class UnreadablePrompt(ValueError):
-    """The text was not written by the renderer; `at` is the position, in characters, that shows it."""
+    """The text was not written by the renderer; `at` is the character position where this shows."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(f"{reason} (at character {at}).")
@@ -29,7 +29,7 @@ class UnreadablePrompt(ValueError):
 
 
 class Cursor:
-    """Reads a text from beginning to end. `base` is the position of the text in the whole prompt."""
+    """A reader of a text from beginning to end. `base` is the position of the text in the whole prompt."""
 
     def __init__(self, text: str, base: int = 0) -> None:
         self.text = text
@@ -41,13 +41,13 @@ class Cursor:
         return self.at == len(self.text)
 
     def take(self, words: str) -> bool:
-        """Return whether these words come next, and read them if they do."""
+        """Read these words if they come next. Return whether they did."""
         comes = self.text.startswith(words, self.at)
         self.at += len(words) * comes
         return comes
 
     def take_part(self, words: str) -> bool:
-        """Like `take`, after the blank line between paragraphs."""
+        """Read these words like `take`, after the blank line between paragraphs."""
         return self.take(words) if self.at == 0 else self.take(PARAGRAPH_BREAK + words)
 
     def expect(self, words: str) -> None:
@@ -55,7 +55,7 @@ class Cursor:
             raise self.refusal(f"Here {words[:60]!r} has to stand")
 
     def line(self) -> str:
-        """Read the rest of this line, without its line break."""
+        """Read the rest of this line, without the line break."""
         end = self.text.find("\n", self.at)
         return self.until(len(self.text) if end < 0 else end)
 
@@ -65,17 +65,17 @@ class Cursor:
         return passed
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match the pattern here, and read the match if there is one."""
+        """Match the pattern at the current position, and read the match if there is one."""
         found = pattern.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def piece(self, start: int, end: int) -> "Cursor":
-        """Return a cursor over a part of the text that knows its position in the whole."""
+        """Return a cursor over a part of the text that keeps its position in the whole prompt."""
         return Cursor(self.text[start:end], self.base + start)
 
     def one_of(self, choices: Mapping[str, str]) -> str:
-        """Read the one of these texts that comes next, and return its name."""
+        """Read whichever of these texts comes next, and return its name."""
         for name, words in choices.items():
             if self.take(words):
                 return name
@@ -94,7 +94,7 @@ class Cursor:
         return text
 
     def fence(self) -> tuple[Json, ...]:
-        """Read the fence here and return its decoded payloads."""
+        """Read the fence at the current position and return its decoded payloads."""
         end = self.text.find(_CLOSING_TAG, self.at)
         if not _OPENING_TAG.match(self.text, self.at) or end < 0:
             raise self.refusal("Here a fence has to stand")

@@ -1,7 +1,7 @@
 """Parses a rendered system prompt: its sections, and the payloads of each fence.
 
-It proves containment: whatever texts went into a prompt, parsing returns exactly the sections that the product wrote, and
-each payload unchanged. A text that only looks like a rendered prompt is refused.
+The parser serves to prove containment: whatever texts went into a prompt, parsing returns exactly the sections that the product
+wrote, and each payload unchanged. A text that only looks like a rendered prompt is refused.
 """
 
 import re
@@ -86,7 +86,7 @@ _DATA_LEAD: Final = f"{UNAPPROVED_MEMORY_LEAD}{PARAGRAPH_BREAK}"
 
 
 def parse_system_prompt(text: str) -> tuple[ParsedSlot, ...]:
-    """Return the slots of a system prompt. Raises `UnreadablePrompt` for anything that the renderer would not write."""
+    """Return the slots of a system prompt. Raises `UnreadablePrompt` for text that the renderer would not write."""
     slots, base = [], 0
     for part in text.split(SEPARATOR):
         slots.append(_slot(Cursor(part, base)))
@@ -106,7 +106,7 @@ def _slot(cursor: Cursor) -> ParsedSlot:
 
 @dataclass(frozen=True, slots=True)
 class _TitledText:
-    """The text below one title; before the first title, name and label are empty."""
+    """The text below one title; the name and label of text before the first title are empty."""
 
     name: str
     label: str
@@ -114,7 +114,7 @@ class _TitledText:
 
 
 def _split_at_titles(cursor: Cursor, titles: Mapping[str, str]) -> list[_TitledText]:
-    """Split the rest of the slot at these titles, each at most once and in this order; some may have a label."""
+    """Split the rest of the slot at these titles. Each occurs at most once and in this order; some may have a label."""
     exact = "|".join(
         re.escape(title) + ("[^\n]+" if name in _REPEATABLE_SECTIONS else "") for title, name in titles.items()
     )
@@ -166,7 +166,7 @@ def _contract(cursor: Cursor) -> Iterator[ParsedSection]:
 
 
 def _contract_wording(body: Cursor) -> Iterator[ParsedSection]:
-    """Yield the contract in the product's or the operator's wording, and the guidance about skills if there is any."""
+    """Yield the contract in the product's or the operator's wording, and the guidance about skills if present."""
     end = len(body.text.removesuffix(f"{PARAGRAPH_BREAK}{SKILLS_GUIDANCE}"))
     text = body.prose(body.until(end))
     yield ParsedSection("contract") if text == OPERATING_CONTRACT else ParsedSection("override", prose=text)
@@ -213,7 +213,7 @@ def _invokable(body: Cursor) -> Iterator[ParsedSection]:
 
 
 def _whole_skill(piece: _TitledText, *, is_last: bool) -> Iterator[ParsedSection]:
-    """Yield a skill with its body; the last one may be followed by the number of hidden skills."""
+    """Yield a skill with its body; after the last skill, the number of hidden skills may follow."""
     text = f"\n{piece.body.text}" if piece.body.text else ""
     more = _HIDDEN_COUNT.search(text) if is_last else None
     text = text[: more.start()] if more else text
@@ -243,7 +243,7 @@ def _memory(cursor: Cursor) -> Iterator[ParsedSection]:
 
 
 def _memory_section(piece: _TitledText) -> ParsedSection:
-    """Return a memory section: approved lines as prose, then unapproved lines as data."""
+    """Return a memory section: approved lines as prose, followed by unapproved lines as data."""
     body = piece.body
     lead = body.text.find(f"{_DATA_LEAD}<data ")
     end = len(body.text) if lead < 0 else max(lead - len(PARAGRAPH_BREAK), 0)

@@ -54,7 +54,7 @@ class ParsedTurn:
     unapproved_learning: tuple[Json, ...]
     examples: tuple[Json, ...]
     events: tuple[ParsedEvent, ...]
-    # The tool by which the agent is asked to save a procedure.
+    # The tool with which the agent is asked to save a procedure.
     save_with: str = ""
 
 
@@ -73,12 +73,12 @@ _SAVING_TOOLS: Final = (DRAFT_SKILL, SKILL_SAVE)
 _OPENING, _CONTACT, _, _STOP = LINE_CARD
 
 
-# Header values that a sender can influence, in the form in which the renderer writes them.
+# Header values that a sender can influence, in the form that the renderer writes.
 _PLACEHOLDER_FIELDS: Final = {"NAME": "name", "KEY": "key", "LINE": "line"}
 
 
 def _header_patterns(kind: EventKind) -> Iterator[re.Pattern[str]]:
-    """Yield the headers of a customer's event, with and without its line."""
+    """Yield the patterns of the header of a customer's event, with and without the name of its line."""
     for line in ("", "LINE"):
         written = re.escape(render_header(TurnEvent(kind, "", _PLACEHOLDER_TIME, "NAME", "KEY", line)))
         for place, field in _PLACEHOLDER_FIELDS.items():
@@ -99,7 +99,7 @@ _NEXT_HEADER: Final = re.compile(rf"{PARAGRAPH_BREAK}(?={_HEADERS})")
 
 
 def parse_user_turn(text: str) -> ParsedTurn:
-    """Return the parts of a user turn. Raises `UnreadablePrompt` for anything that the renderer would not write."""
+    """Return the parts of a user turn. Raises `UnreadablePrompt` for text that the renderer would not write."""
     cursor = Cursor(text)
     now_line, off_the_record = _system_block(cursor)
     cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)
@@ -195,7 +195,7 @@ def _event(cursor: Cursor) -> ParsedEvent:
 
 
 def _owner_event(cursor: Cursor, kind: EventKind) -> ParsedEvent:
-    """Parse an owner's event: prose up to the next header, which prose cannot contain."""
+    """Parse an owner's event: prose up to the next header; prose itself cannot contain a header."""
     following = _NEXT_HEADER.search(cursor.text, cursor.at)
     body = cursor.until(following.start() if following else len(cursor.text))
     text = body.removesuffix(_CUT_NOTICE)

@@ -1,8 +1,7 @@
 """Fences around text that others wrote, and lines that only the product writes: headers and the date.
 
-Text that a customer wrote, or that came from one, is never prose in a prompt: it is JSON, on lines of its own, between two
-tags whose id is derived from the hash of the content. JSON escapes quotes and line breaks, so nothing inside can write the
-closing tag.
+Text that came from a customer is never prose in a prompt: it is JSON on separate lines, between two tags whose id is derived from
+the hash of the content. JSON escapes quotes and line breaks, so nothing inside the fence can form the closing tag.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ from apps.prompt.text_limits import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
 OWNER_KINDS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
-# The owner of an event that its caller stores in no row.
+# The owner of an event that no row stores.
 UNSTORED_EVENT: Final = TextProvenance("event", 0, 0)
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANGLE_BRACKETS: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
@@ -46,7 +45,7 @@ class NotFenced(ValueError):
 
 
 def canonical_value(value: Json) -> Json:
-    """Return the form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
+    """Return a value as a jsonb column would return it, so that values from memory and from the database send the same bytes.
 
     Raises ValueError for not-a-number and infinity, which JSON lacks.
     """
@@ -55,7 +54,7 @@ def canonical_value(value: Json) -> Json:
             return value
         case float():
             return _canonical_number(value)
-        # A plain dict first: checking an abstract class takes ten times as long, and a request has hundreds of these.
+        # A plain dict is checked first: checking an abstract class takes ten times as long, and a request has hundreds of dicts.
         case dict() | Mapping():
             return {key: canonical_value(value[key]) for key in sorted(value)}
         case _:
@@ -65,7 +64,7 @@ def canonical_value(value: Json) -> Json:
 def _canonical_number(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"JSON has no word for {value}.")
-    # PostgreSQL's numeric writes exponents out and has no negative zero.
+    # PostgreSQL's numeric type expands exponents and has no negative zero.
     if value == 0:
         return 0.0
     return int(value) if "e+" in repr(value) else value
@@ -77,18 +76,18 @@ def canonical_json(value: Json) -> str:
 
 
 def fence(payload: Json) -> str:
-    """Return the payload as data that cannot end its own fence, whatever it contains."""
+    """Return the payload as fenced data that cannot close its own fence, whatever it contains."""
     return fence_lines((payload,))
 
 
 def fence_lines(payloads: Sequence[Json]) -> str:
-    """Return several payloads in one fence, each on a line of its own."""
+    """Return several payloads in one fence, one per line."""
     body = "\n".join(canonical_json(payload) for payload in payloads)
     return f"{_opening_tag(body)}\n{body}\n{_closing_tag(body)}"
 
 
 def fence_segments(payloads: Sequence[SegmentList]) -> SegmentList:
-    """Return the same fence around payloads with owners; each is one line of JSON."""
+    """Return a fence like `fence_lines` around payloads whose segments have owners; each payload is one line of JSON."""
     body = "\n".join("".join([segment.text for segment in payload]) for payload in payloads)
     run = [template_segment("fence", f"{_opening_tag(body)}\n")]
     for at, payload in enumerate(payloads):
@@ -119,7 +118,7 @@ def object_payload(
 
 
 def unfence(text: str) -> Json:
-    """Return the payload of a fence that contains exactly one."""
+    """Return the payload of a text that is exactly one fence with one payload."""
     payloads = unfence_lines(text)
     if len(payloads) != 1:
         raise NotFenced("The fence holds more than one payload; read it with unfence_lines.")
@@ -147,7 +146,7 @@ def _closing_tag(body: str) -> str:
 
 
 def scrub(text: str, cap: int, scribe: PassageRenderer) -> str:
-    """Return one clean line without brackets. Removing a bracket may expose other text, so this repeats until nothing changes."""
+    """Return one clean line without brackets. Removing a bracket may form another, so removal repeats until nothing changes."""
     before, now = "", _without_brackets(text)
     while now != before:
         before, now = now, _without_brackets(scribe.one_line(now, cap))
@@ -169,7 +168,7 @@ def render_header(event: TurnEvent) -> str:
 
 
 def header_segments(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:
-    """Return the line above an event; values that the sender can influence have no brackets (R140)."""
+    """Return the header line of an event; values that the sender can influence contain no brackets (R140)."""
     if event.kind in OWNER_KINDS:
         return [template_segment("header", f"[{event.kind} from your owner — not the contact]")]
     run = [template_segment("header", f"[{event.kind} · "), _identity_segment(event, event.name, scribe)]
@@ -190,7 +189,7 @@ def _identity_segment(event: TurnEvent, text: str, scribe: PassageRenderer) -> S
 
 
 def date_line(now: datetime) -> str:
-    """Return the moment in the tenant's zone, without the locale, so that every machine writes the same bytes."""
+    """Return the time in the tenant's zone, independent of the locale, so that every machine writes the same bytes."""
     zone = now.tzname()
     if zone is None:
         raise ValueError("The date line needs a time with a time zone.")

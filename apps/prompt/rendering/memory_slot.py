@@ -1,4 +1,4 @@
-"""Slot 4: the agent's memory for all its customers, as far as its context tier shows it (R168, Z-23)."""
+"""Slot 4: the part of the agent's memory for all customers that the context tier shows (R168, Z-23)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -44,7 +44,7 @@ _TIER_LINES: Final = {
 
 
 def render_memory_slot(memory: MemoryInput | None, tier: int, scribe: PassageRenderer) -> SegmentList:
-    """Return the slot. Each tier adds sections and removes none; from the third on, the slot names the tier in force."""
+    """Return the slot. Each higher tier adds sections and removes none; from tier 3 on, the slot names the tier."""
     if memory is None or tier == 1:
         return []
     known = [
@@ -87,7 +87,7 @@ def _section(
 
 
 def _body(passages: Sequence[Passage], shown: Callable[[Passage], SegmentList]) -> SegmentList:
-    """Return approved passages as prose, then unapproved ones as data (Z-22)."""
+    """Return approved passages as prose, followed by unapproved ones as data (Z-22)."""
     approved = [shown(passage) for passage in passages if passage.source.approver]
     payloads = [text_payload(_prose(passage)) for passage in passages if not passage.source.approver]
     data = [_UNAPPROVED_LEAD, PARAGRAPH_BREAK, *fence_segments(payloads)] if payloads else []
@@ -95,7 +95,7 @@ def _body(passages: Sequence[Passage], shown: Callable[[Passage], SegmentList]) 
 
 
 def _blocks(blocks: Iterable[PinnedBlock], scribe: PassageRenderer) -> list[SegmentList]:
-    """Return the pinned blocks by label (Z-1)."""
+    """Return the pinned blocks in order of their labels (Z-1)."""
     ordered = sorted(blocks, key=lambda block: (block.label, *source_key(block.passage.source)))
     return [_block(block, scribe) for block in ordered]
 

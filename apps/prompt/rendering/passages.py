@@ -1,4 +1,4 @@
-"""Passages on their way into a prompt: cleaned, split into lines, and each line marked with its owner."""
+"""Renders passages for a prompt: cleans them and splits them into lines, each marked with its owner."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _encode_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class PassageRenderer:
-    """Cleans text of others for one slot, and records which sanitizer rules changed it."""
+    """Cleans other people's text for one slot, and records the sanitizer rules that changed it."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -44,11 +44,11 @@ class PassageRenderer:
         return joined if cleaned == joined else " ".join(cleaned.split())
 
     def passage(self, passage: Passage | None, cap: int = SECTION_CHARACTERS) -> SegmentList:
-        """Return a single text as prose, line by line."""
+        """Return one passage as prose, line by line."""
         return line_segments(self.stripped(passage.text, cap), passage.source) if passage else []
 
     def each(self, passages: Iterable[Passage], total: int, single: int = SECTION_CHARACTERS) -> list[Passage]:
-        """Return the passages that are not empty, in order, together no longer than the total."""
+        """Return the non-empty passages in order, up to a total length."""
         cleaned: list[Passage] = []
         for passage in sort_passages(passages):
             if text := self.stripped(passage.text, min(single, total)):
@@ -58,12 +58,12 @@ class PassageRenderer:
 
 
 def template_segment(template: str, text: str) -> Segment:
-    """Return the product's own words under the name of their template."""
+    """Return the product's own words as a segment with the name of their template."""
     return Segment(text, None, template)
 
 
 def sort_passages(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the same order whatever the order of the rows; passages of one field keep the order of the text."""
+    """Return passages in an order independent of the order of rows; passages of one field keep their order in the text."""
     return sorted(passages, key=lambda passage: (passage.position, *source_key(passage.source)))
 
 
@@ -72,7 +72,7 @@ def source_key(source: TextProvenance) -> tuple[str, int, str]:
 
 
 def line_segments(text: str, source: TextProvenance) -> SegmentList:
-    """Return one segment for each line, with the line break that ends it."""
+    """Return one segment per line, including the line break at its end."""
     if "\n" not in text:
         return [Segment(text, source, "", 1)] if text else []
     *ended, last = text.split("\n")
@@ -81,12 +81,12 @@ def line_segments(text: str, source: TextProvenance) -> SegmentList:
 
 
 def escape_json_segments(run: SegmentList) -> SegmentList:
-    """Escape segments as the inside of a JSON string. Escaping works per character, so the pieces equal the whole."""
+    """Escape segments as the inside of a JSON string. Escaping works per character, so the segments join to the escaped whole."""
     return [Segment(_encode_json(segment.text)[1:-1], segment.source, "", segment.line) for segment in run]
 
 
 def join_segments(runs: Iterable[SegmentList], between: Segment) -> SegmentList:
-    """Join the runs that are not empty, with the same segment between each two."""
+    """Join the non-empty runs, with the segment `between` after each but the last."""
     strung_together: SegmentList = []
     for run in runs:
         if run:
@@ -95,11 +95,11 @@ def join_segments(runs: Iterable[SegmentList], between: Segment) -> SegmentList:
 
 
 def titled_section(template: str, title: str, body: SegmentList) -> SegmentList:
-    """Return the body under its title; nothing for an empty body."""
+    """Return the body under its title; nothing if the body is empty."""
     return [template_segment(f"title.{template}", f"## {title}\n"), *body] if body else []
 
 
 def titled_slot(template: str, title: str, sections: Sequence[SegmentList]) -> SegmentList:
-    """Return a whole slot; nothing, not even the title, without sections."""
+    """Return a whole slot; nothing, not even the title, if there are no sections."""
     body = join_segments(sections, PARAGRAPH_BREAK)
     return [template_segment(f"title.{template}", f"# {title}\n\n"), *body] if body else []

@@ -1,4 +1,4 @@
-"""The instruction of a scheduled run: nobody wrote, what to do, and how to report that there is nothing to send (R120, R121)."""
+"""The instruction for a scheduled run: that nobody wrote, what to do, and how to report nothing to send (R120, R121)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ NOTHING_TO_REPORT: Final = "[nothing to report]"
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTask:
-    """One run of a schedule: its planned time, in its own zone, and the approved skill that it follows."""
+    """One run of a schedule: its planned time, in the schedule's zone, and the approved skill that it follows."""
 
     title: str
     planned_at: datetime
@@ -23,7 +23,7 @@ class ScheduledTask:
 
 
 def render_scheduled_task(task: ScheduledTask) -> str:
-    """Return the instruction below the event's header: the preamble, the plan, the owner's own words, the whole skill."""
+    """Return the instruction below the event's header: the preamble, the plan, the owner's text, and the whole skill."""
     planned = date_line(task.planned_at).removeprefix("Current date and time: ")
     parts = (
         task.preamble.strip() or SCHEDULED_PREAMBLE,
@@ -35,5 +35,5 @@ def render_scheduled_task(task: ScheduledTask) -> str:
 
 
 def reports_nothing(text: str) -> bool:
-    """Return whether an answer reports nothing to send: exactly the agreed words, or no words."""
+    """Return whether an answer says that there is nothing to send: exactly the agreed words, or an empty text."""
     return text.strip() in {"", NOTHING_TO_REPORT}

@@ -17,8 +17,8 @@ EncodedOwner: TypeAlias = "str | list[str | int]"
 class Segment(NamedTuple):
     """A run of text with one owner: a line of a record, or the product's own words, which `template` names.
 
-    `line` counts from 1 within the source's field, as rendered; it is 0 for the product's own words. A prompt has a
-    thousand of these, so it is a tuple: a frozen dataclass takes more than twice as long to create.
+    `line` counts from 1 within the source's field, as rendered; it is 0 for the product's own words. A prompt has a thousand
+    segments, so this is a tuple: a frozen dataclass takes more than twice as long to create.
     """
 
     text: str
@@ -33,7 +33,7 @@ _SEPARATOR: Final = Segment(SEPARATOR, None, "separator")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The position of a segment, in bytes of UTF-8; the end is exclusive."""
+    """The position of a segment in bytes of UTF-8, as a half-open range."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SlotText:
-    """The finished text of one slot. Joining its segments gives the text."""
+    """The finished text of one slot, which equals its joined segments."""
 
     slot: Slot
     segments: tuple[Segment, ...]
@@ -54,7 +54,7 @@ class SlotText:
 
     @cached_property
     def behind(self) -> str:
-        """Return the text as a block behind another one, with the separator."""
+        """Return the text as a block after another one, including the separator."""
         return SEPARATOR + self.text
 
     @cached_property
@@ -64,18 +64,18 @@ class SlotText:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hash of the bytes and their owners: the same words by another author are another part."""
+        """Return the hash of the bytes and their owners, since equal words by different authors are different parts."""
         stated = json.dumps([self.slot, self.text_sha256, encode_segments(self)], separators=(",", ":"))
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def spans(self) -> Iterator[Span]:
-        """Yield every byte of the slot, in order and without a gap."""
+        """Yield the spans of the slot in order, covering every byte."""
         return _spans((self.slot, segment) for segment in self.segments)
 
 
 @dataclass(frozen=True, slots=True)
 class SanitizerNote:
-    """One change of the sanitizer to the text of one slot (R075)."""
+    """One change that the sanitizer made to the text of one slot (R075)."""
 
     slot: Slot
     rule: SanitizerRule
@@ -83,7 +83,7 @@ class SanitizerNote:
 
 @dataclass(frozen=True, slots=True)
 class PromptSnapshot:
-    """The frozen prompt of a session, in the order in which it is sent, and the changes of the sanitizer."""
+    """The frozen prompt of a session, in the order sent, and the changes made by the sanitizer."""
 
     parts: tuple[SlotText, ...]
     notes: tuple[SanitizerNote, ...] = ()
@@ -94,11 +94,11 @@ class PromptSnapshot:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Return one block for each slot; joined they are `text`, so a separator opens every block but the first."""
+        """Return one block per slot. Joined, the blocks are `text`, so every block but the first begins with a separator."""
         return tuple(part.behind if at else part.text for at, part in enumerate(self.parts))
 
     def spans(self) -> Iterator[Span]:
-        """Yield every byte of the whole text; a separator belongs to the slot whose block it opens."""
+        """Yield spans covering every byte of the whole text; a separator belongs to the slot whose block begins with it."""
         return _spans(self._segments())
 
     def _segments(self) -> Iterator[tuple[Slot, Segment]]:
@@ -110,12 +110,12 @@ class PromptSnapshot:
 
     @property
     def shared(self) -> tuple[SlotText, ...]:
-        """Return slots 1-4, the same for every customer of the agent; breakpoint A is behind them."""
+        """Return slots 1-4, which are the same for every customer of the agent and end at breakpoint A."""
         return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
 
     @property
     def sha256(self) -> str:
-        """Return the hash of the bytes that are sent."""
+        """Return the hash of the bytes as sent."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -128,7 +128,7 @@ def _spans(segments: Iterator[tuple[Slot, Segment]]) -> Iterator[Span]:
 
 
 class SegmentTable(TypedDict):
-    """The segments of a part as JSON: the owners, and owner, line and length in bytes of each segment in one list."""
+    """The segments of a part as JSON: the owners, and one list with owner, line and byte length of each segment."""
 
     owners: list[EncodedOwner]
     runs: list[int]
@@ -139,7 +139,7 @@ class SegmentMismatch(ValueError):
 
 
 def encode_segments(part: SlotText) -> SegmentTable:
-    """Return the table of a part: owners in order of appearance, a record as a list and a template by its name."""
+    """Return the segment table of a part. Owners are in order of appearance: a record as a list, a template by its name."""
     places: dict[TextProvenance | str, int] = {}
     runs: list[int] = []
     for segment in part.segments:
@@ -149,7 +149,7 @@ def encode_segments(part: SlotText) -> SegmentTable:
 
 
 def decode_segments(slot: Slot, text: str, value: SegmentTable) -> SlotText:
-    """Return the part with this text and table; a table of another text is refused."""
+    """Return the part with this text and table. Raises `SegmentMismatch` if the table belongs to another text."""
     try:
         part = SlotText(slot, tuple(_read_segments(text.encode(), value)))
     except (KeyError, IndexError, TypeError, ValueError) as error:

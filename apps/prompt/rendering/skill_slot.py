@@ -1,4 +1,4 @@
-"""Slot 3: the approved skills, one line each or whole, and the agents that this one may ask."""
+"""Slot 3: the approved skills, one line each or whole, and the agents that this agent may ask."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -54,7 +54,7 @@ def render_skill_slot(given: PromptInput, scribe: PassageRenderer) -> SegmentLis
 
 
 def _skills(given: PromptInput, scribe: PassageRenderer) -> list[SegmentList]:
-    """Return the skills, chosen by use and sorted by name: a changing use count must not move the lines (Z-10)."""
+    """Return the skills, selected by use and sorted by name, so that changing use counts do not reorder lines (Z-10)."""
     chosen = sorted(given.skills, key=lambda skill: (-skill.use_count, skill.name, skill.skill_id))[:SKILLS_SHOWN]
     by_name = sorted(chosen, key=lambda skill: (skill.name, skill.skill_id))
     if given.skill_index is SkillIndex.FULL and by_name:
@@ -63,7 +63,7 @@ def _skills(given: PromptInput, scribe: PassageRenderer) -> list[SegmentList]:
 
 
 def _hidden_count(skills: int) -> SegmentList:
-    """Return a line with the number of approved skills that are not shown, and nothing else about them."""
+    """Return a line with the number of approved skills that are not shown, and no other fact about them."""
     hidden = skills - SKILLS_SHOWN
     return [template_segment("more_skills", MORE_SKILLS.format(hidden=hidden))] if hidden > 0 else []
 
@@ -85,7 +85,7 @@ def _entry(skill: SkillInput, scribe: PassageRenderer) -> SegmentList:
 def _whole_skill(skill: SkillInput, scribe: PassageRenderer) -> SegmentList:
     """Return a whole skill as prose, since a person approved all of it.
 
-    A cut is marked, for a runbook without its end misleads.
+    Truncation is marked, because a runbook without its end misleads.
     """
     description = scribe.one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS)
     body = scribe.clean(skill.body, SKILL_BODY_CHARACTERS)
@@ -103,7 +103,7 @@ def _invokable_agents(agents: Iterable[InvokableAgentInput], scribe: PassageRend
 
 
 def _agent_line(agent: InvokableAgentInput, scribe: PassageRenderer) -> SegmentList:
-    """Return an agent's line. Its texts may have another author, so they stay on one line and open no bracket (R057)."""
+    """Return an agent's line. Its texts may have another author, so they stay on one line without brackets (R057)."""
     named = agent.callee_source or agent.source
     key, title = (
         line_segments(scrub(text, IDENTITY_CHARACTERS, scribe), named) for text in (agent.agent_key, agent.title)

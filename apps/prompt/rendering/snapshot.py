@@ -1,10 +1,9 @@
 """The frozen prompt of a session, slots 1-5, from rows that the caller has already read.
 
-The default prompt is the platform core and the statement about being an AI. A run without an agent, or with an agent about
-which nothing has been written, gets exactly that text (R001, R045). Once something is written, the contract continues with
-the part about remembered text and skills, which an operator may reword, and with the rules. Neither the context tier nor the
-customer's profile changes slot 2, and the profile changes no slot but its own: slots 1-4 are shared by all customers of the
-agent.
+The default prompt is the platform core and the statement about being an AI. A run without an agent, or with an agent that has no
+texts, gets exactly that prompt (R001, R045). Once the agent has a text, the contract also contains the rules, and the part about
+remembered text and skills, which an operator may reword. Neither the context tier nor the customer's profile changes slot 2, and
+the profile changes only its own slot: slots 1-4 are shared by all customers of the agent.
 """
 
 from collections.abc import Iterable
@@ -69,7 +68,7 @@ _PROFILE_LEAD: Final = template_segment("lead.profile", PROFILE_LEAD)
 
 
 def render_snapshot(given: PromptInput) -> PromptSnapshot:
-    """Return the snapshot. Equal values give equal bytes, on any machine and in any order of the rows."""
+    """Return the snapshot. Equal values give equal bytes on any machine and for any order of the rows."""
     if given.tier not in TIERS:
         raise ValueError(f"There is no context tier {given.tier}. Choose 1, 2, 3 or 4.")
     if given.agent_key is None:
@@ -91,7 +90,7 @@ def _core(flavour: Flavour, disclosure: Disclosure) -> SegmentList:
 
 
 def _persona(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
-    """Return the persona: tier 1 shows identity card, identity and things to avoid, tier 2 adds the rest (R168, Z-23)."""
+    """Return the persona: tier 1 shows the identity card, identity and things to avoid, tier 2 adds the rest (R168, Z-23)."""
     persona = given.persona or PersonaInput()
     texts = {
         "identity": scribe.passage(persona.identity),
@@ -113,7 +112,7 @@ def _with_lead(lead: Segment, run: SegmentList) -> SegmentList:
 
 
 def _card(card: IdentityCardInput, scribe: PassageRenderer) -> SegmentList:
-    """Return the identity card, one line for each value (R186)."""
+    """Return the identity card, one value per line (R186)."""
     return join_segments((_card_line(name, getattr(card, name), scribe) for name in CARD_LABELS), LINE_BREAK)
 
 
@@ -148,13 +147,13 @@ def _rules(name: str, title: str, rules: Iterable[Passage], scribe: PassageRende
 
 
 def _has_any_text(given: PromptInput) -> bool:
-    """Return whether the agent has any text; a profile is the customer's and does not count."""
+    """Return whether the agent has any text; the profile does not count, because it belongs to the customer."""
     texts = (passage.text.strip() for slot, passage in input_passages(given) if slot is not Slot.PROFILE)
     return bool(given.skills or given.invokable) or any(texts)
 
 
 def _profile(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
-    """Return the customer's profile, from tier 2 on; always as data, since a customer can influence it (R089)."""
+    """Return the customer's profile, from tier 2 on, always as data, because a customer can influence it (R089)."""
     if given.tier == 1:
         return []
     profile = given.profile or ProfileInput()

@@ -1,4 +1,4 @@
-"""The user turn: everything that differs from turn to turn, in a fixed order (R127, R139, R142)."""
+"""The user turn: everything that differs between turns, in a fixed order (R127, R139, R142)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ _CUT_NOTICE: Final = template_segment("cut_event", CUT_EVENT_NOTICE.format(chara
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
-    """A user turn as it is sent, and the changes of the sanitizer."""
+    """A user turn as sent, and the changes made by the sanitizer."""
 
     part: SlotText
     notes: tuple[SanitizerNote, ...] = ()
@@ -87,7 +87,7 @@ class UserTurn:
 
 
 def last_step_notice() -> str:
-    """Return the last line of a prompt after which no tool can be called (R125)."""
+    """Return the last line of a prompt in whose step no tool can be called (R125)."""
     return f"{SYSTEM_LINE}\n{LAST_STEP}"
 
 
@@ -108,7 +108,7 @@ def render_user_turn(given: TurnInput) -> UserTurn:
 
 
 def remove_learning(text: str, bullets: str) -> str:
-    """Return a user turn without these bullets, under any of their leads, as prose or as data (R146)."""
+    """Return a user turn without these bullets, which may follow either lead, as prose or as data (R146)."""
     shown = list(_bullets(Passage(bullets, UNSTORED_EVENT), PassageRenderer(Slot.TURN)))[:LEARNING_BULLETS]
     if not shown:
         return text
@@ -119,7 +119,7 @@ def remove_learning(text: str, bullets: str) -> str:
 
 
 def _remove_section(text: str, block: str) -> str:
-    """Remove one section: the block under its lead. Sections are separated by a blank line."""
+    """Remove one section: a lead and the block below it. Sections are separated by a blank line."""
     led = f"{LINE_BREAK.text}{block}"
     at = f"{text}{PARAGRAPH_BREAK.text}".find(f"{led}{PARAGRAPH_BREAK.text}")
     if at < 0:
@@ -132,7 +132,7 @@ def _remove_section(text: str, block: str) -> str:
 
 
 def _system_block(given: TurnInput) -> SegmentList:
-    """Return the date, and the mode if it is not the ordinary one (R060, R061)."""
+    """Return the date, and the mode unless it is the default (R060, R061)."""
     date = [template_segment("date", given.now_line)] if given.now_line else []
     mode = [_OFF_THE_RECORD] if given.off_the_record else []
     segments = join_segments([date, mode], LINE_BREAK)
@@ -144,7 +144,7 @@ def _sort_line_cards(cards: Iterable[LineCard]) -> list[LineCard]:
 
 
 def _line_card(card: LineCard, scribe: PassageRenderer) -> SegmentList:
-    """Return an operator's text on one line; the line's name is written as in an event's header (R187)."""
+    """Return an operator's text on one line, with the name of the line as in an event's header (R187)."""
     line = line_segments(scrub(card.line, IDENTITY_CHARACTERS, scribe), card.assigned_name.source)
     name = _scrub_passage(card.assigned_name, scribe)
     title = _scrub_passage(card.assigned_title, scribe) if card.assigned_title else []
@@ -156,7 +156,7 @@ def _scrub_passage(passage: Passage, scribe: PassageRenderer) -> SegmentList:
 
 
 def _delegation_section(delegation: Delegation | None, scribe: PassageRenderer) -> SegmentList:
-    """Return who asked, and where the answer goes (R054)."""
+    """Return which agent asked, and where the answer goes (R054)."""
     if delegation is None:
         return []
     title = line_segments(scrub(delegation.parent_title, IDENTITY_CHARACTERS, scribe), delegation.source)
@@ -164,7 +164,7 @@ def _delegation_section(delegation: Delegation | None, scribe: PassageRenderer) 
 
 
 def _delivery(given: TurnInput) -> SegmentList:
-    """Return what happens with the reply, and which questions colleagues still have (R134, R135)."""
+    """Return what happens to the reply, and which questions to colleagues are open (R134, R135)."""
     directive = [_DELIVERIES[given.send_mode]] if given.send_mode else []
     return join_segments([directive, _open_escalations(given.open_escalations)], LINE_BREAK)
 
@@ -177,7 +177,7 @@ def _open_escalations(count: int) -> SegmentList:
 
 
 def _learning_sections(learning: Iterable[Passage], scribe: PassageRenderer) -> list[SegmentList]:
-    """Return at most ten bullets, a line each (R145); unapproved ones as data, as everywhere."""
+    """Return at most ten bullets, one line each (R145), with unapproved ones fenced as data."""
     bullets = [bullet for passage in sort_passages(learning) for bullet in _bullets(passage, scribe)]
     if len(bullets) > LEARNING_BULLETS:
         scribe.note(SanitizerRule.TRUNCATED)
@@ -201,7 +201,7 @@ def _is_approved(bullet: Segment) -> bool:
 
 
 def _examples(examples: Iterable[CorrectionExample], scribe: PassageRenderer) -> SegmentList:
-    """Return the examples as data, since a draft repeats what a customer wrote (R164)."""
+    """Return the examples as data, since a draft may repeat what a customer wrote (R164)."""
     ordered = sorted(examples, key=lambda example: (example.draft.position, *source_key(example.draft.source)))
     payloads = [payload for example in ordered if (payload := _example(example, scribe))]
     return [_EXAMPLES_LEAD, LINE_BREAK, *fence_segments(payloads)] if payloads else []
@@ -219,7 +219,7 @@ def _event_key(event: TurnEvent) -> tuple[datetime, tuple[str, int, str], tuple[
 
 
 def _event_section(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:
-    """Return the event under its header: an owner's text as prose, any other one fenced (R140, R141, Z-22)."""
+    """Return the event under its header: an owner's text as prose, any other text fenced (R140, R141, Z-22)."""
     clean = scribe.clean(event.text, EVENT_CHARACTERS)
     source = event.source or UNSTORED_EVENT
     is_prose = event.kind in OWNER_KINDS

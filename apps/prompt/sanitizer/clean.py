@@ -1,6 +1,6 @@
-"""Cleans text that people, agents and customers wrote on its way into a prompt; the stored text is not changed.
+"""Cleans text of people, agents and customers for a prompt; the stored text is not changed.
 
-Safety does not rest on this: what customers wrote is also fenced as data.
+Safety does not depend on cleaning, since customers' text is also fenced as data.
 """
 
 import re
@@ -20,16 +20,16 @@ REDACTED_TEXT: Final = "[redacted]"
 
 @dataclass(frozen=True, slots=True)
 class SanitizedText:
-    """A text that may enter a prompt, and the rules that had to change it."""
+    """A text that may enter a prompt, and the rules that changed it."""
 
     text: str
     notes: tuple[SanitizerRule, ...]
 
 
 def sanitize(text: str, cap: int = SECTION_CHARACTERS) -> SanitizedText:
-    """Return the text without hidden characters, forged turns and forged sections, at most `cap` characters long.
+    """Return the text without hidden characters, forged turns and forged sections, truncated to `cap` characters.
 
-    A cut may expose a forgery and a replacement may complete one, so the steps repeat until neither is needed.
+    Truncation may expose a forgery and a replacement may complete one, so the steps repeat until neither changes the text.
     """
     tripped: set[SanitizerRule] = set()
     while True:
@@ -80,12 +80,12 @@ _HEADERS: Final = tuple(kind.value.lower().encode() for kind in EventKind)
 
 
 def _escape_forged_sections(text: str, shadow: bytes) -> str:
-    """Escape lines that look like one of the product's titles, separators or headers; their words are kept."""
+    """Escape lines that look like one of the product's titles, separators or headers, keeping their words."""
     if not (b"#" in shadow or b"---" in shadow or (b"[" in shadow and any(header in shadow for header in _HEADERS))):
         return text
     return _FORGERY.sub(r"\1\\", "\n" + text)[1:]
 
 
 def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
-    """Return a tool's result as the model reads it: sanitized, and cut at `cap` characters (R071)."""
+    """Return a tool's result as shown to the model: sanitized, and truncated to `cap` characters (R071)."""
     return sanitize(text, cap).text

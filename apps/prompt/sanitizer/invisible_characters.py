@@ -1,7 +1,7 @@
-"""The characters of a text that a reader sees; all others could carry text that nobody reviewed.
+"""Removes the characters that a reader does not see, because they could carry text that nobody reviewed.
 
-Unassigned code points that Unicode reserves as ignorable are listed by range, and so are the viramas: a newer Unicode table
-must not change the bytes of a prompt.
+Unassigned code points that Unicode reserves as ignorable, and the viramas, are listed by range, so that a newer Unicode table
+does not change the bytes of a prompt.
 """
 
 import re
@@ -12,11 +12,11 @@ _VISIBLE_RANGES: Final = (
     "\u202f-\u205f\u2070-\u3163\u3165-\ud7ff\ue000-\ufdff\ufe10-\ufefe\uff00-\uff9f\uffa1-\uffef\ufffc-\U0001342f"
     "\U00013460-\U0001bc9f\U0001bca4-\U0001d172\U0001d17b-\U000dffff\U000e1000-\U0010ffff"
 )
-# Matching the runs that stay is four times as fast as searching for the characters to remove.
+# Matching the runs to keep is four times as fast as searching for the characters to remove.
 _VISIBLE_RUN: Final = re.compile(f"[{_VISIBLE_RANGES}\u200c\u200d]++")
 _HIDDEN_ASCII: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 _LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-# Characters that PostgreSQL refuses: NUL, and half of a surrogate pair.
+# Characters that PostgreSQL refuses: NUL, and lone surrogates.
 UNSTORABLE_CHARACTERS: Final = re.compile("[\x00\ud800-\udfff]")
 
 _VIRAMAS: Final = (
@@ -33,7 +33,7 @@ _JOINING_SCRIPTS: Final = (
     "\ua880-\ua8ff\ua930-\ua95f\ua980-\ua9fe\uaae0-\uaaff\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f"
     "\U00010ac0-\U00010aff\U00010b80-\U00010baf\U00010d00-\U00010d3f\U00010f30-\U00010f6f\U00011000-\U00011a4f\U00011c00-\U00011fff"
 )
-# Symbols of the Basic Plane that emoji are joined with: arrows, figures and tools, hearts, squares.
+# Symbols of the Basic Multilingual Plane that join into emoji: arrows, figures and tools, hearts, squares.
 _EMOJI: Final = "\u2190-\u21ff\u2600-\u26ff\u2708\u2763\u2764\u27a1\u2b1b\u2b1c\U0001f000-\U0001faff"
 _NEEDLESS_CONTEXT: Final = rf"(?!(?<=[{_VIRAMAS}].))(?!(?<=[{_JOINING_SCRIPTS}].)(?=[{_JOINING_SCRIPTS}]))"
 _NEEDLESS_NON_JOINER: Final = re.compile("\u200c" + _NEEDLESS_CONTEXT)
@@ -41,7 +41,7 @@ _NEEDLESS_JOINER: Final = re.compile("\u200d" + _NEEDLESS_CONTEXT + rf"(?!(?<=[{
 
 
 def remove_invisible(text: str) -> str:
-    """Remove control, direction, tag, variation and ignorable characters; a joiner stays where a word or emoji needs it."""
+    """Remove control, direction, tag, variation and ignorable characters; a joiner stays where a word or an emoji needs it."""
     if text.isascii():
         return text.translate(_HIDDEN_ASCII)
     if not _VISIBLE_RUN.fullmatch(text):

@@ -1,7 +1,7 @@
-"""Finds phrases, turns and tags by which a text tries to control the conversation.
+"""Finds phrases, turns and tags with which a text tries to control the conversation.
 
-A search for literals in a lower-case copy finds the few candidate places; a pattern is tried only there. Every pattern is
-possessive or bounded and no two attempts read the same stretch, so the time grows linearly with the length.
+A literal search in a lower-case copy finds the few candidate positions; patterns are tried only at these. Every pattern is
+possessive or bounded, and no two attempts read the same characters, so the time grows linearly with the length.
 """
 
 import re
@@ -42,7 +42,7 @@ _NAMES: Final = (
     r"|function_(?:call|result)s?|(?:start|end)_of_turn)"
 )
 _TAG: Final = re.compile(
-    # An opening tag inside another is matched without the rest, or removing the inner one would make a tag of the outer.
+    # An opening tag inside another tag is matched alone, or removing the inner one would turn the outer text into a tag.
     rf"<\s*+/?\s*+{_NAMES}(?:(?:[\s/][^<>]*+)?>|(?=[\s/][^<>]*+<))|<\|[\w ]{{1,64}}\|>|<<\s{{0,4}}/?\s{{0,4}}sys\s{{0,4}}>>",
     re.IGNORECASE,
 )
@@ -53,26 +53,26 @@ _TURN: Final = re.compile(
     re.IGNORECASE,
 )
 _MARKUP: Final = re.compile(r"(?:[^\S\r\n]|[>*_#-])*+")
-# A writer's statement about themselves ("I always forget everything") is no order.
+# A writer's statement about themselves ("I always forget everything") is not an instruction.
 _NOT_AN_ORDER: Final = re.compile(
     rb"\b(?:i|we|they|he|she|people|customers?|often|always|sometimes|never|not|n't|to|did|might|may|would|will)\s{1,4}\Z"
 )
 
 
 class TextSpan(NamedTuple):
-    """A part of a text, from its first character to the one behind its last."""
+    """A part of a text, as a half-open range of character positions."""
 
     start: int
     end: int
 
 
 def ascii_outline(text: str) -> bytes:
-    """Return the text for literal searches: lower case, one byte per character, `?` for non-ASCII."""
+    """Return the text for literal searches: lower case, one byte per character, `?` for non-ASCII characters."""
     return text.encode("ascii", "replace").lower().replace(b"\r", b"\n")
 
 
 def find_role_control(text: str, shadow: bytes) -> tuple[TextSpan, ...]:
-    """Return the stretches that give orders about the conversation or imitate one of its roles, from left to right."""
+    """Return the passages that give orders about the conversation or imitate one of its roles, from left to right."""
     found = sorted(chain(_phrases(text, shadow), _tags(text, shadow), _turns(text, shadow)))
     return tuple(_drop_overlapping(found))
 
@@ -110,7 +110,7 @@ def _tags(text: str, shadow: bytes) -> Iterator[TextSpan]:
 
 
 def _turns(text: str, shadow: bytes) -> Iterator[TextSpan]:
-    """Yield a role and a colon, if only space and markup come before it in its line."""
+    """Yield every role name with a colon that only space and markup precede on its line."""
     for role in _ROLES:
         before = 0
         for at in _find_all(shadow, role):

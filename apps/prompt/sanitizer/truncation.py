@@ -1,11 +1,11 @@
-"""Cuts a text without splitting what a reader sees as one character."""
+"""Truncates a text without splitting a grapheme cluster, which a reader sees as one character."""
 
 import unicodedata
 from typing import Final
 
 _ZERO_WIDTH_JOINER: Final = "\u200d"
 _VIRAMA_CLASS: Final = 9
-# Extending characters that are no marks: emoji skin tones, half-width voicing marks, Hangul vowels and finals, Thai and Lao AM.
+# Extending characters that are not marks: emoji skin tones, half-width voicing marks, Hangul vowels and finals, Thai and Lao AM.
 _EXTENDING_RANGES: Final = (
     (0x1F3FB, 0x1F3FF),
     (0xFF9E, 0xFF9F),
@@ -14,14 +14,14 @@ _EXTENDING_RANGES: Final = (
     (0x0E33, 0x0E33),
     (0x0EB3, 0x0EB3),
 )
-# Signs of Arabic, Syriac and Indic scripts that come before the character they belong to.
+# Signs of Arabic, Syriac and Indic scripts that precede the character they belong to.
 _LEADING_SIGNS: Final = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3"
 )
 
 
 def truncate_text(text: str, characters: int) -> str:
-    """Return at most this many characters without splitting a cluster; a cluster that does not fit is left out whole."""
+    """Return at most this many characters without splitting a cluster; a cluster that does not fit is dropped as a whole."""
     end = min(len(text), characters)
     while 0 < end < len(text) and not _is_boundary(text, end):
         end -= 1

@@ -1,4 +1,4 @@
-"""The distinctive words of a text: folded, truncated to their beginnings, without common words."""
+"""The distinctive words of a text: folded, truncated to their first letters, without common words."""
 
 # ruff: noqa: RUF001 - Cyrillic words are meant.
 import re
@@ -16,15 +16,15 @@ class ContentWord(NamedTuple):
     end: int
 
 
-# Endings vary with grammar; the first letters identify the word.
+# Endings vary with grammar, so the first letters identify a word.
 STEM_CHARACTERS: Final = 6
 _MIN_INFLECTED_CHARACTERS: Final = 4
-# Scripts without spaces are compared by overlapping runs of characters: the characters, and the length of a run.
+# Scripts without spaces are compared by overlapping runs of characters: the scripts' characters, and the length of a run.
 _IDEOGRAPHS: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _SYLLABLES: Final = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED: Final = ((re.compile(f"[{_IDEOGRAPHS}]+"), 3), (re.compile(f"[{_SYLLABLES}]+"), 6))
 _PIECE: Final = re.compile(f"[{_IDEOGRAPHS}]+|[{_SYLLABLES}]+|[^{_IDEOGRAPHS}{_SYLLABLES}]+")
-# Vowel signs of Indic scripts belong to the word; the full stops among them do not.
+# Vowel signs of Indic scripts are part of the word; the full stops in the same ranges are not.
 _WORD: Final = re.compile("(?:[^\\W_]|[\u0900-\u0963\u0966-\u109f\u1780-\u17d3])+")
 _KANA_ALONE: Final = re.compile("[\u3040-\u309f]+")
 _APOSTROPHE: Final = re.compile("(?<=[^\\W_])'(?=[^\\W_])")
@@ -62,7 +62,7 @@ _COMMON_WORD_SET: Final = frozenset(map(fold_words, _COMMON_WORDS.split()))
 
 
 def extract_content_words(text: str) -> list[ContentWord]:
-    """Return the distinctive words of a text in order; a spelled-out word counts as one word."""
+    """Return the distinctive words of a text in order; a word spelled out in single letters counts as one word."""
     known = fold_for_words(text)
     words: list[ContentWord] = []
     for key, first, last in _read_words(known.text):
@@ -79,7 +79,7 @@ def extract_letters(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
 
 
 def fold_for_words(text: str) -> FoldedText:
-    """Fold the text as a reader sees it; an apostrophe does not split a word."""
+    """Fold the text to what a reader sees; an apostrophe does not split a word."""
     known = fold(identity_fold(text))
     if "'" not in known.text:
         return known
@@ -124,7 +124,7 @@ def _character_runs(piece: str) -> Iterator[str]:
     size = next(size for characters, size in _UNSPACED if characters.match(piece))
     for at in range(max(len(piece) - size, 0) + 1):
         run = piece[at : at + size]
-        # Runs of hiragana are endings and particles.
+        # Runs of hiragana are endings and particles, not distinctive words.
         if not _KANA_ALONE.fullmatch(run):
             yield run
 

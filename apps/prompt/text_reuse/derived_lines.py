@@ -1,6 +1,6 @@
 """Finds lines of a text that repeat words of a customer or of a tool's result (Z-25).
 
-It compares words, not meaning: a paraphrase or a translation is not found. It finds the same words near each other, in any
+Words are compared, not meaning: paraphrases and translations are not found. Found are the same words near each other, in any
 script, and quoted numbers, amounts, codes, addresses and names.
 """
 
@@ -18,9 +18,9 @@ from apps.prompt.text_reuse.quoted_values import Citation, find_citations, find_
 
 # This many distinctive words in a row are no coincidence.
 RUN_WORDS: Final = 3
-# Two distinctive words count as a pair if at most this many are between them.
+# Two distinctive words form a pair if at most this many words are between them.
 NEAR_WORDS: Final = 3
-# This many letters in a row are no coincidence either, whatever the spacing.
+# This many letters in a row are no coincidence either, regardless of spacing.
 RUN_LETTERS: Final = 24
 # This share of a line's distinctive words must be near each other in the source, in any order.
 MIN_WORD_SHARE: Final = 0.6
@@ -35,9 +35,9 @@ class RepeatedSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedTexts:
-    """Texts that an agent received lately from customers and tools, and the names of customers.
+    """Texts that an agent recently received from customers and tools, and the names of customers.
 
-    If there was more than can be compared, it is incomplete, and no text counts as the agent's own.
+    If there were more texts than can be compared, the value is incomplete, and no text counts as the agent's own.
     """
 
     customers: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ NO_RECEIVED_TEXTS: Final = ReceivedTexts()
 
 @dataclass(frozen=True, slots=True)
 class DerivedLine:
-    """A line that repeats a source, and the stretch that does; the end is exclusive."""
+    """A line that repeats a source, and the repeated part as a half-open range."""
 
     number: int
     whose: RepeatedSource
@@ -80,7 +80,7 @@ class _TextIndex:
 
 
 def find_derived_lines(lines: Sequence[str], heard: ReceivedTexts) -> tuple[DerivedLine, ...]:
-    """Return the lines that repeat a customer or a tool, in order; one that repeats both counts as the customer's."""
+    """Return the lines that repeat a customer or a tool, in order. A line that repeats both counts as the customer's."""
     found = dict(_find_repeated(lines, _index_texts(heard.tools, ()), RepeatedSource.TOOL))
     found |= dict(_find_repeated(lines, _index_texts(heard.customers, heard.names), RepeatedSource.CUSTOMER))
     return tuple(found[number] for number in sorted(found))
@@ -96,7 +96,7 @@ def _index_texts(texts: Iterable[str], known_names: Iterable[str]) -> _TextIndex
 
 
 def _views(text: str) -> Iterator[str]:
-    """Yield the text, and its forms after a model's usual changes: without emphasis and escapes, decoded, rot13 reversed."""
+    """Yield the text, and forms that undo a model's usual changes: without emphasis and escapes, decoded, rot13 reversed."""
     yield text
     plain = decode_escapes(identity_fold(text))
     yield _EMPHASIS.sub("", plain.text)
@@ -121,7 +121,7 @@ def _find_repeated(
 
 
 def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextIndex) -> dict[int, list[tuple[int, int]]]:
-    """Return matching runs of words per line, also across line breaks."""
+    """Return the matching runs of words per line; a run may continue across line breaks."""
     flat = [(number, word) for number, line in enumerate(words) for word in line]
     keys = [word.key for _, word in flat]
     found: dict[int, list[tuple[int, int]]] = {}
@@ -133,7 +133,7 @@ def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextInde
 
 
 def _neighbouring_words(words: Sequence[ContentWord], spoken: _TextIndex) -> list[tuple[int, int]]:
-    """Return the words of a line that are near each other in the source too, if they are most of the line."""
+    """Return the words of a line that are near each other in the source too, if they are most of the line's words."""
     kept: set[int] = set()
     for first in range(len(words)):
         for second in range(first + 1, min(first + 1 + NEAR_WORDS, len(words))):
@@ -145,7 +145,7 @@ def _neighbouring_words(words: Sequence[ContentWord], spoken: _TextIndex) -> lis
 
 
 def _same_letters(line: str, spoken: _TextIndex) -> list[tuple[int, int]]:
-    """Return runs of the same letters, with or without spaces between words."""
+    """Return matching runs of letters, with or without spaces between words."""
     compact, places = extract_letters(line)
     found = (at for at, stretch in enumerate(_letter_runs(compact)) if stretch in spoken.letters)
     return [(places[at][0], places[at + RUN_LETTERS - 1][1]) for at in found]

@@ -1,4 +1,4 @@
-"""Finds values that a text quotes exactly, in any grammar: numbers, amounts, codes, addresses, names."""
+"""Finds values that a text quotes exactly: numbers, amounts, codes, addresses, names."""
 
 import re
 import unicodedata
@@ -17,9 +17,9 @@ class Citation(NamedTuple):
 
 
 _MIN_DIGITS: Final = 3
-# A telephone number is the same with another prefix before it.
+# A telephone number is the same number with another prefix.
 _PHONE_SUFFIX_DIGITS: Final = 8
-# Every repetition is bounded: a customer chooses the text.
+# Every repetition is bounded, because a customer chooses the text.
 _ADDRESS: Final = re.compile(r"[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,190}\.[a-z]{2,24}")
 _HOST: Final = re.compile(r"(?<![\w.@-])(?:[^\W_][\w-]{0,62}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
 _HANDLE: Final = re.compile(r"(?<![\w.])@[\w.]{3,60}")
@@ -32,7 +32,7 @@ _SEPARATORS: Final = str.maketrans("", "", " .,()-")
 
 
 def find_citations(text: str) -> Iterator[Citation]:
-    """Yield everything that a text could quote, except names; those are found by capitals, see `find_names`."""
+    """Yield every value that a text could quote, except names, which `find_names` finds by their capitals."""
     known = fold(identity_fold(text))
     reads = _to_ascii_digits(known.text)
     for pattern, kind in ((_ADDRESS, "@"), (_HOST, "@"), (_HANDLE, "@"), (_CODE, "#")):
@@ -49,7 +49,7 @@ def find_citations(text: str) -> Iterator[Citation]:
 
 
 def find_names(text: str) -> Iterator[str]:
-    """Yield pairs of capitalised words, each a key that `find_name_pairs` finds again."""
+    """Yield pairs of capitalised words, each with a key that `find_name_pairs` also yields."""
     at = 0
     while found := _NAME.search(text, at):
         words = re.split("[ \u00a0-]", found.group())
@@ -60,7 +60,7 @@ def find_names(text: str) -> Iterator[str]:
 
 
 def find_name_pairs(text: str) -> Iterator[Citation]:
-    """Yield every pair of words of a text, capitalised or not."""
+    """Yield every pair of adjacent words of a text, capitalised or not."""
     at = 0
     while found := _NAME.search(text, at):
         yield Citation(_fold_name(found.group()), *found.span())
@@ -72,7 +72,7 @@ def _fold_name(words: str) -> str:
 
 
 def _to_ascii_digits(text: str) -> str:
-    """Replace the digits of all scripts by 0 to 9, each in its place."""
+    """Replace the digits of all scripts with 0 to 9, one character for one."""
     if text.isascii():
         return text
     return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)

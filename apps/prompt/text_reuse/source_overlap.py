@@ -1,6 +1,6 @@
-"""Finds the distinctive words of a reply that are next to each other in a source too.
+"""Finds the distinctive words of a reply that are also adjacent in a source.
 
-A heuristic: it compares words, so a paraphrase is not found, and text that both have from a third source is.
+This is a heuristic: words are compared, so a paraphrase is not found, and text that both took from a third source is found.
 """
 
 from collections import defaultdict
@@ -15,9 +15,9 @@ CharacterRange: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The share, from 0 to 1, of the reply's distinctive words that the source has in the same order, and their places.
+    """The share (0 to 1) of the reply's distinctive words that the source has in the same order, and their positions.
 
-    The ends of places are exclusive.
+    Positions are half-open ranges.
     """
 
     share: float = 0.0
@@ -26,7 +26,7 @@ class Overlap:
 
 
 class OverlapPiece(NamedTuple):
-    """A run of characters of one line, and whether the other text has it too."""
+    """A part of one line, and whether the other text has the part too."""
 
     text: str
     is_shared: bool
@@ -34,14 +34,14 @@ class OverlapPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordIndex:
-    """The distinctive words of a text, indexed once, with the positions of every two in a row and of every number."""
+    """The distinctive words of a text, indexed once, with the positions of every adjacent pair and of every number."""
 
     said: tuple[ContentWord, ...]
     places: dict[tuple[str, ...], list[range]]
 
     @classmethod
     def of(cls, text: str) -> "WordIndex":
-        """Build the index. This is most of the work."""
+        """Build the index, which is most of the work of a comparison."""
         words = tuple(extract_content_words(text))
         places: dict[tuple[str, ...], list[range]] = defaultdict(list)
         for at, word in enumerate(words):
@@ -56,7 +56,7 @@ NO_OVERLAP = Overlap()
 
 
 def find_overlap(reply: WordIndex, source: WordIndex) -> Overlap:
-    """Return the overlap. A single word counts only if it contains a digit; any other needs a shared neighbour."""
+    """Return the overlap. A word with a digit counts by itself; any other word counts only if a neighbour is shared too."""
     common = reply.places.keys() & source.places.keys()
     if not common:
         return NO_OVERLAP
@@ -67,7 +67,7 @@ def find_overlap(reply: WordIndex, source: WordIndex) -> Overlap:
 
 
 def split_by_overlap(text: str, stretches: Sequence[CharacterRange]) -> tuple[tuple[OverlapPiece, ...], ...]:
-    """Return the lines that contain some of the stretches, each cut where these begin and end."""
+    """Return the lines that contain any of the ranges, split where a range begins or ends."""
     lines, start = [], 0
     for line in text.split("\n"):
         end = start + len(line)
@@ -83,7 +83,7 @@ def _shared_positions(common: Iterable[tuple[str, ...]], words: WordIndex) -> li
 
 
 def _merge_positions(words: Sequence[ContentWord], marked: Sequence[int]) -> tuple[CharacterRange, ...]:
-    """Merge consecutive words into one stretch."""
+    """Merge adjacent marked words into ranges."""
     found: list[CharacterRange] = []
     before = -2
     for at in marked:

@@ -1,4 +1,4 @@
-"""How one kind of proposal is read, shown, applied and undone: what a noun declares, so that no surface asks about kinds."""
+"""`Applier`: how one kind of proposal is read, shown, applied and undone. Surfaces need no branches per kind."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,18 @@ from apps.governance.models import Governed, Proposal
 from apps.governance.policy.risk_tiers import RiskFactor
 from apps.governance.proposals.approval_rules import ProposalBase
 
-# Field by field; Any, for a field may be a text, a number or lines.
+# Values by field. Any: a value may be a text, a number or a list of lines.
 Values = Mapping[str, Any]
-# A target is a row of the noun the applier is declared for.
+# A row of the applier's `model`.
 Target = Any
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFile:
-    """A file that is approved with the words. `text` is what a reviewer is shown of it, if it is one; `note` says the rest."""
+    """A file that is approved together with the words.
+
+    `text` is the part shown to reviewers (None for a binary file); `note` adds remarks.
+    """
 
     name: str
     media_type: str
@@ -30,29 +33,30 @@ class ReviewedFile:
 
 
 def no_extra_findings(target: Target) -> tuple[str, ...]:
-    """Most kinds are all words."""
+    """Default of `Applier.beside`: no findings besides those in the words."""
     return ()
 
 
 def no_extra_risk(target: Target) -> frozenset[RiskFactor]:
-    """And what stands beside no words reaches nothing."""
+    """Default of `Applier.reaches`: no risk factors besides those of the words."""
     return frozenset()
 
 
 def no_files(target: Target) -> tuple[ReviewedFile, ...]:
-    """Nor is there anything to open."""
+    """Default of `Applier.files`: the target has no files."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Applier:
-    """One kind of proposal.
+    """The functions and properties of one kind of proposal.
 
-    `live` is what stands now, field by field, and `after` what would stand once the words are applied to it. `check` refuses
-    words that could not be applied. `beside` names what a reviewer has to confirm besides the words, `reaches` what that
-    touches, and `files` are what to read of it. `apply` makes the change and returns what an undo needs; `undo` puts it back.
-    A kind that `appends` never needs a rebase. One whose words are `free_text` is applied in the words of a reviewer alone.
-    One that `retires` takes its target away. One that is `by_section` holds fields that can be taken one by one.
+    `live` returns the current values by field, and `after` the values once the words are applied to them. `touches` returns the
+    risk factors of that change. `check` returns the words, or refuses words that cannot be applied. `beside` returns findings
+    that a reviewer has to confirm besides those in the words, `reaches` their risk factors, and `files` the files to review.
+    `apply` makes the change and returns the values that `undo` needs to restore the target. A kind that `appends` never needs a
+    rebase. A `free_text` proposal is applied only in a reviewer's words. A kind that `retires` retires its target. The fields of
+    a kind that is `by_section` can be approved one by one.
     """
 
     model: type[Governed]
@@ -74,15 +78,15 @@ class Applier:
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
     def base(self, target: Target) -> ProposalBase:
-        """What a reader of the target is bound to."""
+        """Return the target's current version, hash and texts, to which a proposal is bound."""
         return ProposalBase(target.version, self.sha256(target), self.live(target))
 
 
 def merge_words(live: Values, words: Values) -> Values:
-    """The live fields with those that the words name replaced."""
+    """Return the live fields, overridden by the fields that the words name."""
     return {**live, **words}
 
 
 def changed_fields(live: Values, after: Values) -> frozenset[str]:
-    """The fields that would be others."""
+    """Return the names of the fields whose values would change."""
     return frozenset(name for name in after if after[name] != live.get(name))

@@ -1,4 +1,4 @@
-"""Proposals about memory: lines that join it, a whole body, or what is known of one customer."""
+"""Appliers of memory proposals: new lines, a whole body, or one customer's profile."""
 
 from collections.abc import Mapping
 from datetime import UTC
@@ -33,10 +33,10 @@ DATE_FIELDS = frozenset({VALID_UNTIL, REVIEW_AFTER})
 QUOTED_CHARACTERS = 80
 MemoryTarget = AgentMemory | MemoryBlock
 LINES_CONSEQUENCE = (
-    "The lines join what stands there and are approved as they read; the next session of every customer carries them."
+    "The lines are added to the memory and count as approved; the next session of every customer carries them."
 )
 BODY_CONSEQUENCE = (
-    "The text replaces what stands there, approved by you; the next session of every customer carries it as prose."
+    "The text replaces the memory, approved by you; the next session of every customer carries it as prose."
 )
 
 
@@ -70,26 +70,30 @@ def _touches_customer_only(live: Values, after: Values) -> frozenset[RiskFactor]
 def _check_lines(words: Values) -> Values:
     plain = {name: lines for name, lines in words.items() if name not in DATE_FIELDS}
     if not plain or set(plain) - {"lines", "removed_lines"}:
-        raise Invalid("Send `lines`: those that shall join; and `removed_lines`: those that shall go.", {})
+        raise Invalid("Send `lines` with the lines to add, `removed_lines` with the lines to remove, or both.", {})
     for name, lines in plain.items():
         if not isinstance(lines, list) or not all(isinstance(line, str) and "\n" not in line for line in lines):
-            raise Invalid(f"Send `{name}` as a list of texts of one line each.", {name: ["This is no list of lines."]})
+            raise Invalid(
+                f"Send `{name}` as a list of texts of one line each.", {name: ["This is not a list of lines."]}
+            )
         refuse_flaws(AgentMemory, {"body": "\n".join(lines)})
     return _check_dates(words, frozenset(map(strip_line, words.get("lines", []))))
 
 
 def _check_dates(words: Values, lines: frozenset[str]) -> Values:
-    """Refuse a day that is none, and the day of a line that is not among those that the words bring."""
+    """Refuse an invalid date, and the date of a line that is not among the proposed lines."""
     for name in DATE_FIELDS & set(words):
         dated = words[name]
         if not isinstance(dated, dict) or not all(isinstance(day, str) for day in dated.values()):
-            raise Invalid(f"Send `{name}` as lines with a day each.", {name: ["These are no lines with days."]})
+            raise Invalid(
+                f"Send `{name}` as a mapping from lines to dates.",
+                {name: ["This is not a mapping from lines to dates."]},
+            )
         for line, day in dated.items():
             if line not in lines:
                 raise Invalid(
-                    f"`{name}` is said of a line that is not here: “{line[:QUOTED_CHARACTERS]}”. Name it exactly as it reads,"
-                    " or leave"
-                    " it out.",
+                    f"`{name}` names a line that is not in the proposal: “{line[:QUOTED_CHARACTERS]}”. Write the line exactly"
+                    " as it reads, or leave it out.",
                     {name: [f"No line reads “{line[:QUOTED_CHARACTERS]}”."]},
                 )
             _check_day(name, line, day)
@@ -100,13 +104,13 @@ def _check_day(name: str, line: str, day: str) -> None:
     try:
         parse_line_dates({name: {line: day}}, UTC)
     except (ValueError, OverflowError) as flaw:
-        sentence = f"“{day[:QUOTED_CHARACTERS]}” is no day. Say `{name}` as a day such as 2026-12-31."
+        sentence = f"“{day[:QUOTED_CHARACTERS]}” is not a date. Write `{name}` as a date such as 2026-12-31."
         raise Invalid(sentence, {name: [sentence]}) from flaw
 
 
 def _check_body(words: Values) -> Values:
     if set(words) - DATE_FIELDS != {"body"}:
-        raise Invalid("Send `body`: the whole text as it shall read.", {"body": ["This is missing."]})
+        raise Invalid("Send `body` with the whole new text.", {"body": ["This is missing."]})
     refuse_flaws(AgentMemory, {"body": words["body"]})
     return _check_dates(words, distinct_lines(words["body"]))
 
@@ -157,7 +161,9 @@ def _check_profile(words: Values) -> Values:
     plain = _without_dates(words)
     refuse_ungoverned_fields(Act.PROFILE_AMEND, plain)
     if "end_user_key" in words:
-        raise Invalid("A profile stays with its customer.", {"end_user_key": ["This does not change."]})
+        raise Invalid(
+            "A profile stays with its customer. Leave `end_user_key` out.", {"end_user_key": ["This cannot change."]}
+        )
     refuse_flaws(CustomerProfile, plain)
     return _check_dates(words, distinct_lines("\n".join(plain.values())))
 

@@ -1,4 +1,4 @@
-"""Proposals about personas and rules."""
+"""Appliers of proposals about personas and standing rules."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -31,7 +31,7 @@ def _persona_sha256(persona: Persona) -> str:
 def _check_sections(words: Values) -> Values:
     refuse_ungoverned_fields(Act.PERSONA_AMEND, words)
     if not words:
-        raise Invalid(f"Send the sections as they shall read: any of {', '.join(SECTIONS)}.", {})
+        raise Invalid(f"Send the new text of at least one section: {', '.join(SECTIONS)}.", {})
     refuse_flaws(Persona, words)
     return words
 
@@ -84,7 +84,7 @@ def _touch_rules(live: Values, after: Values) -> frozenset[RiskFactor]:
 def _check_lines(words: Values) -> Values:
     lines = words.get("lines")
     if set(words) != {"lines"} or not isinstance(lines, list) or not lines:
-        raise Invalid("Send `lines`: a list of at least one rule.", {"lines": ["There is no rule here."]})
+        raise Invalid("Send `lines`: a list of at least one rule.", {"lines": ["This holds no rule."]})
     for line in lines:
         refuse_flaws(StandingRule, {"text": line})
     return words
@@ -126,7 +126,7 @@ def _rule_sha256(rule: StandingRule) -> str:
 
 def _check_rule(words: Values) -> Values:
     if set(words) != {"text"}:
-        raise Invalid("Send `text`: the rule as it shall read.", {"text": ["This is missing."]})
+        raise Invalid("Send `text` with the new text of the rule.", {"text": ["This is missing."]})
     refuse_flaws(StandingRule, words)
     return words
 

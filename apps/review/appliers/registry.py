@@ -1,4 +1,4 @@
-"""Every kind of proposal and what it is about. A kind without an entry cannot be decided on, and a test fails for it."""
+"""The registry of appliers, by kind of proposal and target. A kind without an applier cannot be decided on, and fails a test."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ APPLIERS: Mapping[tuple[Proposal.Kind, str], Applier] = MappingProxyType(
 )
 
 Kind = Proposal.Kind
-# What the change is when somebody makes it directly: whoever agrees to it must hold that act, at that place.
+# The act that would make the same change directly. A reviewer who approves needs the grant for it, on the rows of that agent.
 ACT_OF: Mapping[Proposal.Kind, Act] = MappingProxyType(
     {
         Kind.PERSONA_PATCH: Act.PERSONA_AMEND,
@@ -37,12 +37,12 @@ ACT_OF: Mapping[Proposal.Kind, Act] = MappingProxyType(
 
 
 def applier_of(proposal: Proposal) -> Applier:
-    """How this proposal is read, applied and undone."""
+    """Return the applier for the proposal's kind and target."""
     return APPLIERS[Proposal.Kind(proposal.kind), proposal.target_type]
 
 
 def target_of(proposal: Proposal, actor: Actor, *, held: bool = False) -> Target | None:
-    """The row it would change, if it is there; `held` keeps others from changing it until the commit."""
+    """Return the row that the proposal would change, or None if it no longer exists. `held` locks the row until the commit."""
     rows = cast("GovernedQuerySet[Governed]", applier_of(proposal).model._default_manager.all()).visible_to(actor)
     if held:
         rows = rows.select_for_update(no_key=True, of=("self",))
@@ -50,8 +50,10 @@ def target_of(proposal: Proposal, actor: Actor, *, held: bool = False) -> Target
 
 
 def lock_target(proposal: Proposal, actor: Actor) -> Target:
-    """The row it would change, kept as it is until the commit."""
+    """Return the row that the proposal would change, locked until the commit. Raises `NotVisible` if it no longer exists."""
     target = target_of(proposal, actor, held=True)
     if target is None:
-        raise NotVisible(f"What this proposal is about ({proposal.target_label}) is not there any more. Reject it.")
+        raise NotVisible(
+            f"The target of this proposal ({proposal.target_label}) no longer exists. Reject the proposal."
+        )
     return target

@@ -1,4 +1,4 @@
-"""Proposals about skills."""
+"""Appliers of proposals about skills."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,9 +19,7 @@ from apps.skills.publication import publish_skill, unpublish_skill
 from apps.skills.skill_validation import Attachment, risk_factors_in
 
 Kind = Proposal.Kind
-DEPRECATION_IS_FINAL = (
-    "A deprecated skill does not come back; a fresh skill is the way. That is why nobody can undo this."
-)
+DEPRECATION_IS_FINAL = "A deprecated skill cannot be restored, so this cannot be undone. Draft a new skill instead."
 
 
 def _texts(skill: Skill) -> Values:
@@ -45,7 +43,7 @@ def _check_texts(words: Values) -> Values:
 def _check_new_skill(words: Values) -> Values:
     if missing := [name for name in TEXT_FIELDS if name not in words]:
         raise Invalid(
-            f"A new skill is approved whole. Send {', '.join(missing)} too.",
+            f"A new skill is approved as a whole. Send {', '.join(missing)} too.",
             {name: ["This is missing."] for name in missing},
         )
     return _check_texts(words)
@@ -53,7 +51,10 @@ def _check_new_skill(words: Values) -> Values:
 
 def _refuse_any_text(words: Values) -> Values:
     if words:
-        raise Invalid("Retiring a skill has no text to edit.", {name: ["Nothing to edit."] for name in words})
+        raise Invalid(
+            "A proposal to retire a skill has no text to edit. Send it without fields.",
+            {name: ["This cannot be edited."] for name in words},
+        )
     return words
 
 
@@ -133,7 +134,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             undo=_undo_revise,
             reaches=_factors_of_files,
             files=_files,
-            consequence="The proposed version becomes the approved one, and is fetched from then on.",
+            consequence="The proposed version becomes the approved one, which agents read from then on.",
         ),
         (Kind.SKILL_DEPRECATION, Skill._meta.label_lower): Applier(
             model=Skill,
@@ -145,7 +146,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             apply=_deprecate,
             cannot_undo=DEPRECATION_IS_FINAL,
             retires=True,
-            consequence="The next session of the agent no longer lists the skill. There is no way back.",
+            consequence="The next session of the agent no longer lists the skill. This cannot be undone.",
         ),
     }
 )

@@ -1,4 +1,4 @@
-"""Which proposals may be decided together: of one kind, of low risk, and plain enough that one line says what they are."""
+"""Rules of bulk decisions: all proposals are of one kind and of low risk, so that a reviewer can judge each from one line."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ MOST_PROPOSALS: Final = 100
 ACT_OF_VERB: Mapping[Verb, Act] = MappingProxyType(
     {Verb.APPROVE: Act.PROPOSAL_APPROVE, Verb.REJECT: Act.PROPOSAL_REJECT}
 )
-# Words that nobody answers for yet are read one by one before they reach a prompt.
+# A person must review text from these sources in single proposals before it reaches a prompt.
 UNREVIEWED_SOURCES: Mapping[Taint, str] = MappingProxyType(
     {
         Taint.TOOL: "a tool's",
@@ -34,7 +34,7 @@ UNREVIEWED_SOURCES: Mapping[Taint, str] = MappingProxyType(
 
 
 def refuse_ineligible(proposal: Proposal, verb: Verb, target: Target | None, actor: Actor) -> None:
-    """Refuse what is decided by itself or not at all, and say why. `target` is what an approval would change."""
+    """Refuse a proposal that cannot be decided in bulk, with the reason. `target` is the row that the proposal would change."""
     refuse_undecidable(proposal)
     check_actor(actor, ACT_OF_VERB[verb], proposal.tenant_id, agent_id=proposal.agent_id)
     refuse_above_low_risk(RiskTier(proposal.risk))
@@ -45,34 +45,36 @@ def refuse_ineligible(proposal: Proposal, verb: Verb, target: Target | None, act
 
 
 def refuse_above_low_risk(tier: RiskTier) -> None:
-    """What can break more is decided on its own page."""
+    """Raise `Conflict` for a change above low risk, which can only be decided on its own page."""
     if tier is not RiskTier.LOW:
-        raise Conflict(f"Its risk is {tier}; only changes of low risk are decided together.")
+        raise Conflict(f"Its risk is {tier}, and only changes of low risk are decided in bulk. Decide on its own page.")
 
 
 def _refuse_unreviewed_text(proposal: Proposal) -> None:
     if source := UNREVIEWED_SOURCES.get(Taint(proposal.taint)):
-        raise NotPermitted(f"It carries {source} words, which are read on its own page before they are approved.")
+        raise NotPermitted(
+            f"It carries {source} words, which a person has to read before approving them. Decide on its own page."
+        )
     if proposal.approval_count:
-        raise Conflict("Somebody approved it already; it waits for a second reviewer.")
+        raise Conflict("Somebody approved it already, and it waits for a second reviewer. Decide on its own page.")
     if findings := rules_to_confirm(text for value in proposal.words.values() for text in _as_texts(value)):
-        raise Conflict(f"The scanner points at something in its words ({', '.join(findings)}). Read it on its page.")
+        raise Conflict(f"The scanner found something in its words ({', '.join(findings)}). Decide on its own page.")
 
 
 def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
     applier = applier_of(proposal)
     if target is None:
-        raise Conflict("What it is about is not there any more. Reject it.")
+        raise Conflict("Its target no longer exists. Reject it.")
     if applier.free_text and not proposal.is_edited:
-        raise Conflict("It is free text: somebody has to write what it comes to, on its own page.")
+        raise Conflict("It is free text. Write the new text of each field on its own page.")
     if needs_rebase(proposal, target, applier):
-        raise Conflict("What it would change has changed since it was proposed. Rebase it on its own page.")
+        raise Conflict("Its target has changed since it was proposed. Rebase it on its own page.")
     live = applier.live(target)
     refuse_above_low_risk(tier_of(applier.touches(live, applier.after(live, proposal.words)) | applier.reaches(target)))
 
 
 def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Target]:
-    """What proposals of one kind would change, by its id, in one look."""
+    """Return the rows that proposals of one kind would change, by id, with one query for each model."""
     found: dict[int, Target] = {}
     for model in {applier_of(proposal).model for proposal in proposals}:
         rows = cast("GovernedQuerySet[Governed]", model._default_manager.all()).visible_to(actor)

@@ -1,7 +1,7 @@
-"""Carrying a bulk decision out: each proposal by its own act, as the person who decided, in a transaction of its own.
+"""Execution of bulk decisions: each proposal is decided by its own act, as the person who decided, in its own transaction.
 
-The item is held while its proposal is decided and noted in the same commit. Whoever dies in between leaves it waiting, and the
-sweep finds it; two workers at once take different items.
+An item is locked while its proposal is decided, and its result is recorded in the same commit. If a worker dies in between, the
+item stays waiting and the sweep finds it. Two workers never take the same item.
 """
 
 import logging
@@ -29,14 +29,12 @@ from apps.tenants.authentication.actor_resolution import memberships_of, person_
 
 logger = logging.getLogger(__name__)
 
-NO_MEMBER: Final = "Whoever decided is no member of the tenant any more."
-UNEXPECTED_ERROR: Final = (
-    "It could not be decided on, for a reason that the log of the worker says. Decide on it on its own page."
-)
+NO_MEMBER: Final = "The person who decided is no longer a member of the tenant. Decide on its own page."
+UNEXPECTED_ERROR: Final = "The decision failed; the worker's log has the reason. Decide on its own page."
 
 
 def decide_all_items(tenant_id: int, bulk_id: int) -> None:
-    """Decide on whatever still waits. May run twice, and at the same time."""
+    """Decide on every waiting item of a bulk decision. Running this twice, even concurrently, is safe."""
     with acting_as(system_actor(tenant_id, "bulk decision")):
         bulk = BulkDecision.objects.filter(tenant_id=tenant_id, pk=bulk_id).first()
     while bulk is not None and decide_next_item(bulk):
@@ -44,7 +42,10 @@ def decide_all_items(tenant_id: int, bulk_id: int) -> None:
 
 
 def decide_next_item(bulk: BulkDecision) -> bool:
-    """Decide on one item; whether there was one. What the person may is looked up anew for each."""
+    """Decide on the next waiting item, and return whether there was one.
+
+    The person's role and grants are read again for each item.
+    """
     actor = _deciding_member(bulk)
     if actor is None:
         refuse_waiting_items(bulk, NO_MEMBER, actor=system_actor(bulk.tenant_id, "bulk decision"))
@@ -64,17 +65,17 @@ def _deciding_member(bulk: BulkDecision) -> Actor | None:
 
 
 def _decide_item(item: BulkItem, bulk: BulkDecision, actor: Actor) -> str:
-    """Decide on one, within a savepoint; what it was refused with, or nothing."""
+    """Decide on one item within a savepoint. Returns the message of the refusal, or an empty text."""
     try:
         with acting_as(actor), write_reason(bulk.reason, {"bulk_decision_id": bulk.pk}):
             _decide_proposal(_read_unchanged_proposal(item, actor), item, bulk, actor)
     except GovernanceError as refusal:
         return str(refusal)
     except (InterfaceError, OperationalError):
-        # Without the database nothing can be said; the item waits for the sweep.
+        # The database is unreachable, so no result can be recorded; the item stays waiting and the sweep finds it.
         raise
-    except Exception as error:  # noqa: BLE001  # the worker's edge: one that breaks keeps no other from being decided
-        logger.error("bulk item broke", extra={"item_id": item.pk, "error": type(error).__name__})
+    except Exception as error:  # noqa: BLE001  # the worker's edge: an error in one item does not stop the others
+        logger.error("bulk item failed", extra={"item_id": item.pk, "error": type(error).__name__})
         return UNEXPECTED_ERROR
     return ""
 
@@ -82,7 +83,7 @@ def _decide_item(item: BulkItem, bulk: BulkDecision, actor: Actor) -> str:
 def _read_unchanged_proposal(item: BulkItem, actor: Actor) -> Proposal:
     proposal = Proposal.objects.visible_to(actor).filter(pk=item.proposal_id).first()
     if proposal is None:
-        raise NotVisible("It is not there any more.")
+        raise NotVisible("The proposal no longer exists.")
     refuse_undecidable(proposal)
     refuse_stale(proposal, item.read_version)
     return proposal
@@ -97,7 +98,7 @@ def _decide_proposal(proposal: Proposal, item: BulkItem, bulk: BulkDecision, act
 def _approve(proposal: Proposal, item: BulkItem, bulk: BulkDecision, actor: Actor) -> None:
     yes = ApprovalRequest(proposal.content_sha256, reason=bulk.reason, read_at=item.read_version)
     approve(proposal, yes, actor=actor)
-    # Under the locks of the approval the change may reach further than it did a moment before.
+    # The approval computed the risk under its locks, and the risk may have risen since the earlier check.
     refuse_above_low_risk(RiskTier(proposal.risk))
 
 

@@ -1,7 +1,7 @@
-"""The journal of bulk decisions, and the message that wakes a worker for one. This module is the journal's only writer.
+"""The journal of bulk decisions, and the message that wakes a worker for one. Only this module writes to the journal.
 
-The journal has no change record: each proposal is decided by its own act, which has one. A lost wake-up delays a decision until the
-next sweep; no decision is lost.
+The journal needs no change records: each proposal is decided by its own act, which has one. A lost wake-up delays a decision
+until the next sweep; no decision is lost.
 """
 
 import logging
@@ -28,10 +28,13 @@ logger = logging.getLogger(__name__)
 def begin_bulk(
     verb: Verb, read: Mapping[int, int], *, actor: Actor, reason: str = "", reason_code: str = ""
 ) -> BulkDecision:
-    """Keep what a person says of these proposals, by id with the version that was read; a worker then decides on each."""
+    """Record a bulk decision on the proposals in `read`, which maps each id to the version that the person read.
+
+    A worker then decides on each proposal.
+    """
     authorize(actor, ACT_OF_VERB[verb], actor.tenant_id, agent_id=ANYWHERE)
     if actor.user_id is None:
-        raise MissingActor("A decision names the person who takes it.")
+        raise MissingActor("A bulk decision needs a person as its actor.")
     with acting_as(actor):
         kind = single_kind(read, actor)
         bulk = BulkDecision.objects.create(
@@ -51,33 +54,35 @@ def begin_bulk(
 
 
 def single_kind(read: Mapping[int, int], actor: Actor) -> str:
-    """The kind of all of them; refuses none, too many, several kinds, and what is not there."""
+    """Return the kind that all these proposals share. Refuses an empty, too long or mixed selection, and unknown proposals."""
     if not 0 < len(read) <= MOST_PROPOSALS:
         raise Invalid(
-            f"Choose at least one proposal, and at most {MOST_PROPOSALS}.", {"row": ["Choose fewer, or any."]}
+            f"Choose at least one proposal, and at most {MOST_PROPOSALS}.", {"row": ["This is none, or too many."]}
         )
     found = dict(Proposal.objects.visible_to(actor).filter(pk__in=read).values_list("pk", "kind"))
     if len(found) < len(read):
-        raise NotVisible("Some of these proposals are not there, or not any more. Choose again.")
+        raise NotVisible("Some of these proposals do not exist, or no longer. Choose again.")
     kinds = set(found.values())
     if len(kinds) > 1:
-        raise Invalid("Together one decides on proposals of one kind. Choose one.", {"row": ["These are of several."]})
+        raise Invalid(
+            "A bulk decision takes proposals of one kind. Choose one kind.", {"row": ["These are of several kinds."]}
+        )
     return str(kinds.pop())
 
 
 def lock_next_item(bulk: BulkDecision) -> BulkItem | None:
-    """The next that waits and that no other worker has in hand, held until the commit."""
+    """Return the next waiting item that no other worker has locked, and lock it until the commit."""
     return _waiting_items(bulk).select_for_update(skip_locked=True).first()
 
 
 def record_item_result(item: BulkItem, refusal: str) -> None:
-    """Note what became of one, in the transaction that decided on it; without a refusal it is done."""
+    """Record the result of an item, in the transaction that decided on it. An empty `refusal` means done."""
     state = BulkItem.State.REFUSED if refusal else BulkItem.State.DONE
     _waiting_items(item.decision).filter(pk=item.pk).update(state=state, refusal=refusal, decided_at=Now())
 
 
 def refuse_waiting_items(bulk: BulkDecision, refusal: str, *, actor: Actor) -> None:
-    """Refuse all that nobody may decide on any more."""
+    """Mark all waiting items of a bulk decision as refused, with this message."""
     with acting_as(actor):
         rest = _waiting_items(bulk)
         rest.update(state=BulkItem.State.REFUSED, refusal=refusal, decided_at=Now())
@@ -88,7 +93,7 @@ def _waiting_items(bulk: BulkDecision) -> QuerySet[BulkItem]:
 
 
 def wake_bulk_worker(tenant_id: int, bulk_id: int) -> None:
-    """Have a worker decide once what was written stands."""
+    """Wake a worker for the decision after the commit."""
     transaction.on_commit(partial(_enqueue_bulk, tenant_id, bulk_id))
 
 

@@ -264,13 +264,15 @@ class Migration(TableMigration):
                 (
                     "quota_slot",
                     models.PositiveSmallIntegerField(
-                        help_text="Each of a person's filters has one, so they cannot be more."
+                        help_text="Each filter of a person takes one slot, which limits their number."
                     ),
                 ),
                 ("name", models.CharField(max_length=60)),
                 (
                     "query",
-                    models.CharField(help_text="What stands in the address behind the question mark.", max_length=1000),
+                    models.CharField(
+                        help_text="The query string of the inbox's URL, without the question mark.", max_length=1000
+                    ),
                 ),
                 ("is_shared", models.BooleanField()),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),

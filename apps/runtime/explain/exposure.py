@@ -1,6 +1,6 @@
-"""Exposure of a row: which sessions carried it in their frozen prompt, in which version, and how many did lately.
+"""Exposure of a row: the sessions whose frozen prompt contained its text, in which versions, and counts of recent sessions.
 
-The sessions are found by the owners of the prompt's bytes.
+The sessions are found by the owners that are recorded for the bytes of each prompt.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ from apps.runtime.explain.skill_reads import unescape_segment
 from apps.runtime.models import SessionPart, SnapshotPart
 from apps.skills.models import Skill
 
-# Of each row, the latest sessions; the count is of all.
+# The number of a row's sessions that are listed, the latest first. The count includes all sessions.
 SESSIONS_NAMED = 20
-# An integer of PostgreSQL, for who wants all of them.
+# PostgreSQL's largest integer, to read all parts.
 NO_LIMIT: Final = 2**31 - 1
 
 Owner = tuple[str, int, int]
@@ -38,7 +38,7 @@ _PARTS_QUERY: Final = "SELECT part_id, versions FROM find_parts_with_record(%(ki
 
 
 def sessions_carrying(owners: Iterable[Owner], *, actor: Actor) -> list[int]:
-    """The sessions, newest first, that carried any of these rows in the version named or a later one."""
+    """The ids of sessions, newest first, whose prompt contained one of these rows in the given version or a later one."""
     with acting_as(actor):
         parts = {
             part
@@ -51,13 +51,13 @@ def sessions_carrying(owners: Iterable[Owner], *, actor: Actor) -> list[int]:
 
 
 def parts_carrying(kind: str, record_id: int, most: int) -> Mapping[int, Collection[int]]:
-    """The latest parts with words of a row, and the versions these are of. Whoever calls acts as a person or the house."""
+    """The latest prompt parts with text of a row, each with the row's versions. The caller acts as a person or the system."""
     with connection.cursor() as cursor:
         cursor.execute(_PARTS_QUERY, {"kind": kind, "record": record_id, "most": most})
         return {int(part): tuple(map(int, versions)) for part, versions in cursor.fetchall()}
 
 
-# What of the prompt is a person's or an agent's, and is asked about.
+# The models whose texts appear in prompts and whose exposure people look up.
 EXPOSED_MODELS: Final[tuple[type[Governed], ...]] = (
     *(Persona, PersonaOverlay, IdentityCard, StandingRule, Skill, AgentMemory, MemoryBlock, MemoryTier),
     *(CustomerProfile, LearningVersion),
@@ -73,7 +73,7 @@ TURNS_QUERY: Final = load_query("apps/runtime/explain/queries/find_turns_with_le
 
 @dataclass(frozen=True, slots=True)
 class CarrierSession:
-    """One session that carried the row, with the versions its words are of."""
+    """A session whose prompt contained the row, with the versions of the row in that prompt."""
 
     session_id: int
     conversation: Conversation
@@ -83,9 +83,9 @@ class CarrierSession:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The latest carriers; the counts are of the last 30 days, and reach `MAX_COUNTED` where there were more.
+    """The latest sessions whose prompt contained a row, and counts for the last 30 days, which stop at `MAX_COUNTED`.
 
-    `is_truncated` says that of very many different prompts only the latest were looked through.
+    `is_truncated` is true if there were so many different prompts that only the latest were searched.
     """
 
     carriers: tuple[CarrierSession, ...]
@@ -96,17 +96,17 @@ class Exposure:
     is_truncated: bool
 
 
-# The session, its conversation, when, the part, and whether it is nothing to be shown.
+# Session id, conversation id, time, part id, and whether the session is excluded from the counts.
 ExposureRow = tuple[int, int, datetime, int, bool]
 
 
 def exposure_of(row: Governed, *, actor: Actor, now: datetime, version: int | None = None, line: str = "") -> Exposure:
-    """Of the row, of one version of it, or of one line, told apart by its very words."""
+    """The exposure of a row, of one version of the row, or of one line, which is matched by its exact text."""
     if actor.role is Role.AGENT:
-        raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
+        raise NotPermitted("Only people may read the exposure of a row. An agent's token gives no access.")
     with acting_as(actor):
         if isinstance(row, LearningVersion):
-            # Its words never change, and of its bullets the first are told.
+            # The text of a learning version never changes, and the prompt carries only its first bullets.
             is_told = not line or f"- {strip_line(line).lstrip('-* ')}" in distinct_lines(render_summary(row.body))
             found = _rows(TURNS_QUERY, {"record": row.pk, "most": MAX_COUNTED}) if is_told else []
             return _build_exposure(found, {0: (row.version,)}, actor, now, (row.version,), is_truncated=False)
@@ -135,7 +135,7 @@ def _build_exposure(
     *,
     is_truncated: bool,
 ) -> Exposure:
-    """A session that carried the row in two parts, or in several turns, is one; off the record, or a talk, it is none."""
+    """Count each session once, even if several of its parts or turns contained the row. Excluded sessions do not count."""
     sessions: dict[int, tuple[int, datetime]] = {}
     of_session: dict[int, set[int]] = {}
     for session_id, conversation_id, at, part in (each[:4] for each in found if not each[4]):
@@ -154,7 +154,7 @@ def _build_exposure(
 
 
 def _parts_with_line(parts: Collection[int], row: Governed, version: int | None, line: str) -> Iterator[int]:
-    """The parts in which the row says exactly this line."""
+    """The ids of the parts that contain exactly this line of the row."""
     stored = SnapshotPart.objects.filter(tenant_id=row.tenant_id, pk__in=list(parts))
     for each in stored:
         if any(row_line == line for row_line in _lines_of_row(each, row, version)):

@@ -1,4 +1,4 @@
-"""What a change would reach, before anybody says yes: sessions and customers, bytes of the prompt, and what caches pay for it."""
+"""Estimates the impact of a change before its approval: sessions and customers reached, prompt bytes, and prompt cache cost."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ from apps.tenants.endpoints.price_overrides import tenant_rates
 from apps.tenants.models import Agent, TenantSettings
 
 WINDOW_DAYS: Final = 30
-# Beyond so many the latest of them stand for all.
+# The most sessions that are counted, the latest first.
 MAX_SESSIONS: Final = 10_000
 
 _COUNT_REACH: Final = load_query("apps/runtime/explain/queries/count_reach.sql")
@@ -36,7 +36,7 @@ _COUNT_REACH: Final = load_query("apps/runtime/explain/queries/count_reach.sql")
 
 @dataclass(frozen=True, slots=True)
 class ImpactCost:
-    """In micro-dollars, estimated: what a cache writes anew once, and what a thousand conversations read more (or less)."""
+    """Estimated cost in micro-dollars: of rewriting the cache once, and of the additional reads in a thousand conversations."""
 
     once: int
     per_thousand: int
@@ -44,10 +44,11 @@ class ImpactCost:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a change reaches. Counts are of the last thirty days, the latest ten thousand sessions at most.
+    """The impact of a change. Counts cover the last thirty days, and at most the latest ten thousand sessions.
 
-    `agent` is the one whose prompt was compared: of several that carry it, the busiest. `short_of` is how many tokens its
-    slots 1-4 lack to the length from which its model caches. `cost` is None where the model has no price.
+    `agent` is the agent whose prompt was compared: the busiest of the agents whose prompts contain the row. `short_of` is the
+    number of tokens that slots 1-4 of the prompt are too short for its model to cache them. `cost` is None if the model has no
+    price.
     """
 
     agents: int
@@ -63,17 +64,20 @@ class Impact:
 
     @property
     def is_at_the_limit(self) -> bool:
-        """Whether there were more sessions than were counted."""
+        """Whether the count stopped at its limit, so that the real number of sessions may be higher."""
         return self.sessions >= MAX_SESSIONS
 
     @property
     def sessions_a_day(self) -> float:
-        """On the average of the last thirty days."""
+        """Sessions a day, on average over the last thirty days."""
         return round(self.sessions / WINDOW_DAYS, 1)
 
 
 def impact_of(would: ProposedOutcome, *, actor: Actor, now: datetime) -> Impact:
-    """What it would reach, read as the person who asks; three statements for the counts and one session's reads, twice rendered."""
+    """Estimate the impact of a proposed change, as visible to the actor.
+
+    The estimate needs three queries, the reads of one session and two renderings.
+    """
     customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
     with acting_as(actor):
         agents = list(_carrying_agents(would.row, actor))
@@ -90,7 +94,7 @@ def impact_of(would: ProposedOutcome, *, actor: Actor, now: datetime) -> Impact:
 
 
 def reach_of_row(row: Governed, *, actor: Actor, now: datetime) -> Impact:
-    """Whom any change of the row reaches, whatever its words; nothing of the prompt."""
+    """The sessions and customers that a change of the row would reach. Prompts are not compared."""
     with acting_as(actor):
         return _count_reach(row, list(_carrying_agents(row, actor).values_list("pk", flat=True)), now)
 
@@ -104,7 +108,7 @@ def _count_reach(row: Governed, ids: list[int], now: datetime) -> Impact:
 
 
 def _carrying_agents(row: Governed, actor: Actor) -> QuerySet[Agent]:
-    """The agents whose prompts carry the row: its own, or all."""
+    """The agents whose prompts contain the row: the row's own agent, or all agents if it has none."""
     agents = Agent.objects.visible_to(actor)
     if isinstance(row, Agent):
         return agents.filter(pk=row.pk)
@@ -121,7 +125,7 @@ def _query_counts(ids: list[int], customer: str, skill_id: int | None, now: date
 
 
 def _calls_by_agent(actor: Actor, ids: list[int], now: datetime) -> dict[int, int]:
-    """Calls of the model by agent, of the counter of days."""
+    """The number of each agent's model calls in the last thirty days, from the daily spend."""
     rows = Spend.objects.filter(
         tenant_id=actor.tenant_id, agent_id__in=ids, day__gt=(now - timedelta(days=WINDOW_DAYS)).date()
     )
@@ -141,14 +145,14 @@ def _diff_prompt(
 
 
 def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:
-    """What the agent's model costs, by the tenant's own price where there is one."""
+    """The price of the agent's model: the tenant's own price if there is one."""
     return price_of(agent.model or settings.DEFAULT_MODEL, tenant_rates(actor, now))
 
 
 def _cost(price: Price, prompt: PromptSizeDiff, calls: int, sessions: int, *, is_cached: bool) -> ImpactCost:
-    """Shared slots are written once and then read with every call, unless they are too short to be kept.
+    """Estimate the cost. Shared slots are written once and then read with every call, unless they are too short to be cached.
 
-    A rate in dollars a million is micro-dollars a token.
+    A rate in dollars per million tokens equals micro-dollars per token.
     """
     a_session = Decimal(calls) / sessions if sessions and calls else Decimal(1)
     more = Decimal(prompt.added) / BYTES_PER_TOKEN

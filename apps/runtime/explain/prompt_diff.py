@@ -1,4 +1,4 @@
-"""What two sessions were told differently, or a session and what a new one would freeze now, each place with its causes."""
+"""Compares the prompts of two sessions, or of a session and a new one opened now, and explains the cause of each difference."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from apps.runtime.tools.builtin_tool import ToolOffer
 LATEST_CONVERSATIONS: Final = 20
 UNEXPLAINED: Final = "no act in between explains it: the product's own words, or the choice by use, changed"
 FIRST_ROW_EXPLANATION: Final = (
-    "no act on these words: the contract goes on where something is written about the agent, and the first such row came, or"
-    " the last one went"
+    "no act on this text: the contract is longer while a row describes the agent, and the first such row was added, or the last"
+    " one removed"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHunk:
-    """One place of a slot, the acts that made it differ, and what is said where there are none."""
+    """A difference within a slot, the acts that caused it, and a sentence to show if no act did."""
 
     hunk: Hunk
     causes: tuple[ChangeCause, ...]
@@ -39,7 +39,7 @@ class ExplainedHunk:
 
 @dataclass(frozen=True, slots=True)
 class SlotReordering:
-    """The slots by name in the order of each of the two, and the acts that changed it."""
+    """The slot names in the order of each prompt, and the acts that changed the order."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -48,7 +48,7 @@ class SlotReordering:
 
 @dataclass(frozen=True, slots=True)
 class PromptDiff:
-    """Two prompts with their tools. `other_differences` says what makes them differ without any act, such as another customer."""
+    """The differences between two prompts and their tools. `other_differences` are causes that no act explains."""
 
     is_same: bool
     other_differences: tuple[str, ...]
@@ -58,10 +58,10 @@ class PromptDiff:
 
 
 def diff_sessions(session: Session, other: Session | None, *, system: Actor, now: datetime) -> PromptDiff:
-    """From the session to the other, or to what a new session of its conversation would be told now.
+    """Compare the session with the other, or with the prompt that a new session of its conversation would freeze now.
 
-    Both are read with `tools`, `agent` and `conversation`, within `acting`. Raises Conflicting where what is stored of one
-    cannot be read any more.
+    The caller acts as an actor and has read both sessions with `tools`, `agent` and `conversation`. Raises Conflict if a stored
+    prompt cannot be read any more.
     """
     one, two = _frozen_prompt(session), _frozen_prompt(other) if other else _current_prompt(session, system)
     unlike = tuple(_other_differences(session, other)) if other else ()
@@ -77,7 +77,7 @@ def diff_sessions(session: Session, other: Session | None, *, system: Actor, now
 
 
 def _frozen_prompt(session: Session) -> PromptSnapshot:
-    """The tools are part of what the model is told."""
+    """The stored prompt with its tools, which are part of what the model reads."""
     try:
         frozen = load_prefix(session)
     except (PrefixChanged, SegmentMismatch) as refusal:
@@ -96,11 +96,11 @@ def _current_prompt(session: Session, system: Actor) -> PromptSnapshot:
 
 def _other_differences(one: Session, other: Session) -> Iterator[str]:
     if one.agent_id != other.agent_id:
-        yield f"They are of two agents: {one.agent.key} and {other.agent.key}."
+        yield f"They belong to two agents: {one.agent.key} and {other.agent.key}."
     if one.conversation.end_user_key != other.conversation.end_user_key:
-        yield "They are of two customers."
+        yield "They belong to two customers."
     if one.conversation.off_the_record != other.conversation.off_the_record:
-        yield "One of the two conversations is off the record, so that its agent is offered and told less."
+        yield "One of the two conversations is off the record, so its agent has fewer tools and a shorter prompt."
 
 
 def _slot_reordering(one: PromptSnapshot, other: PromptSnapshot, known: Causes) -> SlotReordering | None:
@@ -120,26 +120,26 @@ def _explain_hunks(
 
 
 def _has_bare_contract(prompt: PromptSnapshot) -> bool:
-    """Whether the contract ends with what the agent says about being an AI."""
+    """Whether the contract ends with the sentences about answering questions on being an AI."""
     [contract] = [part for part in prompt.parts if part.slot is Slot.CONTRACT]
     return contract.segments[-1].template.startswith("disclosure.")
 
 
 def comparable_sessions(actor: Actor) -> QuerySet[Session]:
-    """The sessions that may be compared: those with customers, as far as the actor sees their conversations."""
+    """The sessions that may be compared: those with customers, in conversations that the actor sees."""
     threads = Conversation.objects.visible_to(actor).of_customers()
     sessions = Session.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
     return sessions.select_related("tools", "agent", "conversation")
 
 
 def previous_session(session: Session, *, actor: Actor) -> Session | None:
-    """The one before it with the same agent: in its conversation, or else in one of its customer's latest before that."""
+    """The agent's previous session in this conversation, or else in the customer's latest earlier conversations."""
     known, customer = comparable_sessions(actor), session.conversation.end_user_key
     before = known.filter(pk__lt=session.pk, agent_id=session.agent_id).order_by("-pk")
     found = before.filter(conversation_id=session.conversation_id).first()
     if found or not customer:
         return found
-    # First the few conversations: asked at once, the planner may walk all sessions backwards.
+    # The few conversations are read first. In one query the planner may scan all sessions backwards.
     threads = Conversation.objects.visible_to(actor).filter(end_user_key=customer, pk__lt=session.conversation_id)
     return before.filter(
         conversation_id__in=list(threads.order_by("-pk").values_list("pk", flat=True)[:LATEST_CONVERSATIONS])

@@ -1,4 +1,4 @@
-"""Why two prompts differ: the governed acts between two moments that made a line come or go."""
+"""Finds the causes of differences between two prompts: governed acts between two moments that added or removed a line."""
 
 import json
 from collections import defaultdict
@@ -20,12 +20,12 @@ from apps.tenants.models import Agent, TenantSettings
 
 Values = Mapping[str, object]
 
-# What a source without a field stands for: the texts of a skill that its line is made of.
+# A source without a field is a skill's line in the index, which is made of these fields.
 SKILL_TEXT_FIELDS: Final = ("name", "title", "description", "body")
-# What decides whether a row's words are shown at all, and where and how they are.
+# Fields that decide whether and where a row's text is in the prompt; `RENDERING_FIELDS` decide how.
 PRESENCE_FIELDS: Final = ("status", "is_pinned", "agent_id", "line_key")
 RENDERING_FIELDS: Final = ("label", "position", "taint", "updated_by")
-# What of an agent and of a tenant's settings reaches which slots.
+# The slots that depend on each field of an agent and of the tenant's settings.
 EVERY_SLOT: Final = frozenset(Slot)
 SLOTS_BY_AGENT_FIELD: Final = {
     "has_learning": EVERY_SLOT,
@@ -40,7 +40,7 @@ SLOTS_BY_SETTING: Final = {"ai_disclosure": frozenset({Slot.CONTRACT})}
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The time between two prompts of an agent; whoever asks acts as somebody who may read the records."""
+    """The time between two prompts of an agent. The caller acts as an actor who may read the change records."""
 
     tenant_id: int
     agent_id: int
@@ -49,14 +49,14 @@ class Window:
 
     @classmethod
     def between(cls, one: Session, other: Session | None, now: datetime) -> "Window":
-        """From the earlier of the two to the later; without another, until now."""
+        """The time from the earlier session to the later one, or until now."""
         moments = sorted([one.snapshot_at, other.snapshot_at if other else now])
         return cls(one.tenant_id, one.agent_id, *moments)
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """One act, with who did it and the person who let it."""
+    """An act, with its author and the person who approved it."""
 
     act: str
     record_type: str
@@ -69,7 +69,7 @@ class ChangeCause:
 
 @dataclass(frozen=True, slots=True)
 class RowField:
-    """The field of a row that words of a hunk come from, whichever version they are."""
+    """The row and field that a hunk's text comes from, in any version."""
 
     record_type: str
     record_id: int
@@ -82,14 +82,14 @@ class RowField:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What was done within a window to the rows that hunks come from, to the agent and to the settings, by row."""
+    """The acts within a window, by row, on the rows that the hunks' texts come from, on the agent and on the settings."""
 
     agent_id: int
     by_row: Mapping[tuple[str, int], Sequence[ChangeRecord]]
 
     @classmethod
     def of(cls, hunks: Iterable[Hunk], window: Window) -> "Causes":
-        """In one statement, however many hunks there are."""
+        """Read the acts for all hunks in one query."""
         rows = {(source.record_type, source.record_id) for hunk in hunks for source in hunk.sources}
         rows.add((Agent._meta.label_lower, window.agent_id))
         kinds = {kind for kind, _ in rows}
@@ -106,9 +106,9 @@ class Causes:
         return cls(window.agent_id, by_row)
 
     def of_hunk(self, hunk: Hunk) -> tuple[ChangeCause, ...]:
-        """The acts on the rows its words come from; where these do not explain all of it, those on how the agent is set up.
+        """The acts on the rows that the hunk's text comes from, and on agent and settings if those acts don't explain all of it.
 
-        None: the product's own words moved, or the choice by use, or the two prompts are not of one agent and customer.
+        Empty if the product's own texts changed, if changed use counts led to other skills, or if agent or customer differ.
         """
         words: dict[RowField, set[str]] = {}
         for source, text in hunk.pieces:
@@ -124,7 +124,7 @@ class Causes:
         return tuple(dict.fromkeys(map(_cause, found)))
 
     def of_order(self) -> tuple[ChangeCause, ...]:
-        """The acts that put the slots into another order."""
+        """The acts that changed the order of the slots."""
         return tuple(_cause(record) for record in self._settings_records() if _changes_any(record, ["slot_order"]))
 
     def _records_of_field(self, place: RowField, texts: Set[str]) -> Iterable[ChangeRecord]:
@@ -135,7 +135,7 @@ class Causes:
             for record in records
             if _changes_any(record, shown_otherwise) or texts & _changed_lines(record, place)
         ]
-        # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
+        # The prompt may show the text cut or neutralised, so that none of its lines is found.
         return telling or [
             record
             for record in records
@@ -153,7 +153,7 @@ class Causes:
                 yield record
 
     def _settings_records(self) -> Iterable[ChangeRecord]:
-        """A tenant has one row of them."""
+        """The records of the settings. A tenant has one settings row."""
         return (record for (kind, _), records in self.by_row.items() if kind == SETTINGS_TYPE for record in records)
 
 
@@ -162,7 +162,7 @@ def _is_erased(record: ChangeRecord) -> bool:
 
 
 def _values(record: ChangeRecord) -> tuple[Values, Values]:
-    """Before and after; an erased text says nothing."""
+    """The values before and after the act; empty if the record's text was erased."""
     return ({}, {}) if _is_erased(record) else (record.text.before, record.text.after)
 
 
@@ -172,12 +172,12 @@ def _changes_any(record: ChangeRecord, names: Iterable[str]) -> bool:
 
 
 def _is_net_change(name: str, records: Sequence[ChangeRecord]) -> bool:
-    """Whether the records together changed it: what was taken away and given back did not."""
+    """Whether the field's value differs after all these records. A value that was changed and changed back does not differ."""
     return bool(records) and _values(records[0])[0].get(name) != _values(records[-1])[1].get(name)
 
 
 def _changed_lines(record: ChangeRecord, place: RowField) -> frozenset[str]:
-    """The whole lines that this act wrote or took away, as stored and as the prompt would show them."""
+    """The lines that this act added or removed, as stored and as the prompt would show them."""
     before, after = _values(record)
     return _lines(before, place.fields) ^ _lines(after, place.fields)
 
@@ -190,7 +190,7 @@ def _lines(values: Values, names: Iterable[str]) -> frozenset[str]:
 
 
 def _text_variants(text: str) -> Iterator[str]:
-    """A piece as it stands, and, if it stands in a fence, as it was before JSON escaped it."""
+    """The text itself and, if it may be JSON-escaped text of a fence, the unescaped text."""
     yield text.strip()
     try:
         yield str(json.loads(f'"{text}"')).strip()

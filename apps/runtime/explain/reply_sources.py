@@ -1,4 +1,4 @@
-"""Why a turn said what it said: what stood before its model, whose words that was, and how much of it the reply repeats."""
+"""Finds the sources of a reply: the texts that the model was given, their authors, and how much of each the reply repeats."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of, stored_
 from apps.runtime.models import ModelCall, ToolStep, Turn
 
 MAX_EARLIER_MESSAGES: Final = 60
-UNREADABLE_SLOT: Final = "The owners of slot {slot} cannot be read: it is not what was frozen, so it is left out here."
+UNREADABLE_SLOT: Final = "Slot {slot} is left out here: its stored text or owners cannot be verified."
 
 
 class SourcePlace(StrEnum):
-    """Where a text stood for the model."""
+    """The part of the model's input that a text was in."""
 
     PROMPT = "prompt"
     TURN = "turn"
@@ -36,9 +36,9 @@ class SourcePlace(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplySource:
-    """One text that stood before the model; without a source it is nobody's row, and `name` says what it is.
+    """A text that the model was given. If it comes from no row, `source` is None and `name` says what it is.
 
-    An erased one has no text: a person removed these words of this version from the books since.
+    The text is empty if `is_erased`: a person has since erased the text of this version from the records.
     """
 
     place: SourcePlace
@@ -53,7 +53,7 @@ class ReplySource:
 
 @dataclass(frozen=True, slots=True)
 class TurnExplanation:
-    """One turn with all that led to its reply, what the reply repeats most first."""
+    """A turn with all sources of its reply, sorted by how much of each the reply repeats, most first."""
 
     turn: Turn
     reply: str
@@ -68,14 +68,14 @@ class TurnExplanation:
 
     @property
     def repeated(self) -> tuple[ReplySource, ...]:
-        """What the reply shares words with."""
+        """The sources that share words with the reply."""
         return tuple(stood for stood in self.sources if stood.overlap.share)
 
 
 def explain_turn(turn_id: int, *, actor: Actor) -> TurnExplanation | None:
-    """None where there is no such turn for whoever asks; of members' talks and off the record nothing is told to anybody."""
+    """Explain a turn. None if the turn is not visible to the actor. Members' talks and off-the-record turns are not explained."""
     if actor.role is Role.AGENT:
-        raise NotPermitted("Only people may read why an agent said something; an agent's token does not reach it.")
+        raise NotPermitted("Only people may read the sources of a reply. An agent's token gives no access.")
     with acting_as(actor):
         threads = Conversation.objects.visible_to(actor).of_customers().filter(off_the_record=False)
         found = Turn.objects.filter(pk=turn_id, tenant_id=actor.tenant_id, conversation__in=threads)
@@ -112,7 +112,7 @@ def _build_explanation(turn: Turn, actor: Actor) -> TurnExplanation:
 
 
 def _reply(turn: Turn, draft: Draft | None) -> str:
-    """What the customer read, else what would have been sent: a draft, or the last words of the model."""
+    """The text that the customer read, or else the text that would have been sent: the draft, or the model's last answer."""
     if turn.reply is not None:
         return turn.reply.text
     if draft is not None:
@@ -121,7 +121,7 @@ def _reply(turn: Turn, draft: Draft | None) -> str:
 
 
 def _send_mode(turn: Turn, draft: Draft | None, asked: SlotText | None) -> str:
-    """As the agent was told it; where nothing was told, as it turned out."""
+    """The send mode that the prompt named, or if it named none, the mode that follows from the outcome."""
     templates = (segment.template for segment in asked.segments) if asked else ()
     directive = next((template for template in templates if template.startswith("delivery.")), "")
     if directive:
@@ -132,7 +132,7 @@ def _send_mode(turn: Turn, draft: Draft | None, asked: SlotText | None) -> str:
 
 
 def _earlier_messages(turn: Turn) -> list[Message]:
-    """What was said when the turn ended, the latest first, without what it said itself."""
+    """The messages that the conversation had when the turn ended, the latest first, without the turn's own."""
     messages = Message.objects.filter(conversation=turn.conversation).exclude(turn_id=turn.pk)
     if turn.finished_at is not None:
         messages = messages.filter(created_at__lte=turn.finished_at)
@@ -153,7 +153,7 @@ def _frozen_parts(turn: Turn, flaws: list[str]) -> Iterator[SlotText]:
 
 
 def _user_turn_part(turn: Turn, before: Iterable[Message]) -> SlotText | None:
-    """The user turn. Where no step kept it, it is the message of which the owners are."""
+    """The user turn stored with the first step, or else the message whose text matches the stored owners."""
     table = user_turn_owners(turn)
     wires = (
         stored_user_turn(turn).get("api_message"),
@@ -179,10 +179,10 @@ def _text_of_message(wire: Any) -> str:  # Any: an API message as it was stored
 
 
 def _sources_of_parts(parts: Iterable[SlotText], place: SourcePlace) -> Iterator[ReplySource]:
-    """One for each record and field of a slot, and one for the product's own words."""
+    """One source for each record and field of a slot, and one for the product's own text."""
     for part in parts:
         together: dict[TextProvenance | None, list[list[Segment]]] = {}
-        # Segments beside each other are one stretch; those apart are lines of their own, as nobody wrote them in one word.
+        # Adjacent segments of one source form one text. Other segments are separate lines, since no author wrote them together.
         for source, run in groupby(part.segments, attrgetter("source")):
             together.setdefault(source, []).append(list(run))
         for source, runs in together.items():
@@ -197,7 +197,7 @@ def _unescaped_text(segment: Segment) -> str:
 
 
 def _join_lines(texts: Iterable[str]) -> str:
-    """One text after the other, each on a line of its own."""
+    """The texts joined, each beginning on a new line."""
     joined = ""
     for text in texts:
         joined += text if not joined or joined.endswith("\n") or text.startswith("\n") else f"\n{text}"
@@ -205,7 +205,7 @@ def _join_lines(texts: Iterable[str]) -> str:
 
 
 def _sources_of_steps(steps: Iterable[ToolStep], known: Sequence[ReplySource]) -> Iterator[ReplySource]:
-    """What tools gave back. A skill that was read has the author and the approver of its line in the index."""
+    """The tool results as sources. A skill that was read has the author and the approver of its index line."""
     signed = {(each.source.record_type, each.source.record_id): each.source for each in known if each.source}
     for step in steps:
         size = len(step.result.encode())
@@ -217,7 +217,7 @@ def _sources_of_steps(steps: Iterable[ToolStep], known: Sequence[ReplySource]) -
 
 
 def _earlier_sources(before: Iterable[Message], asked: set[str]) -> Iterator[ReplySource]:
-    """What the conversation had before the turn: everybody's words, and what tools gave back then."""
+    """The conversation before the turn as sources: all messages and tool results."""
     for message in before:
         if message.text and message.text not in asked:
             yield ReplySource(SourcePlace.EARLIER, message.text, len(message.text.encode()), name=message.sender)
@@ -227,7 +227,7 @@ def _earlier_sources(before: Iterable[Message], asked: set[str]) -> Iterator[Rep
 
 
 def _blank_erased(stood: Sequence[ReplySource], tenant_id: int) -> Iterator[ReplySource]:
-    """What was erased from the books is not shown from the prompt either."""
+    """Blank the text of sources that were erased from the records."""
     sources = {each.source for each in stood if each.source}
     erased = set(
         ChangeRecord.objects.filter(
@@ -244,7 +244,7 @@ def _blank_erased(stood: Sequence[ReplySource], tenant_id: int) -> Iterator[Repl
 
 
 def _rank_by_overlap(reply: str, stood: Iterable[ReplySource]) -> list[ReplySource]:
-    """What the reply shares most with first; of what was said earlier only what it shares anything with."""
+    """Sort the sources by the words that they share with the reply. Earlier messages that share none are left out."""
     words = WordIndex.of(reply)
     read = [replace(each, overlap=find_overlap(words, WordIndex.of(each.text))) for each in stood]
     sources = [each for each in read if each.overlap.share or each.place is not SourcePlace.EARLIER]

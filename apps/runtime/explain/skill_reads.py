@@ -1,4 +1,4 @@
-"""What a tool gave back, and what a fence holds, read again as the words they carry."""
+"""Decodes tool results and fenced segments: the skill that a tool call returned, and text without JSON escapes."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from apps.skills.models import Skill
 
 @dataclass(frozen=True, slots=True)
 class SkillRead:
-    """A skill as a turn read it."""
+    """A skill and the version of it that a turn read."""
 
     source: TextProvenance
     text: str
 
 
 def unescape_segment(text: str) -> str:
-    """A segment as it was before a fence escaped it; prose as it stands."""
+    """The text of a segment without the JSON escapes of its fence; prose is returned unchanged."""
     try:
         return str(json.loads(f'"{text}"'))
     except ValueError:
@@ -27,7 +27,7 @@ def unescape_segment(text: str) -> str:
 
 
 def find_skill_read(step: ToolStep, signed: Mapping[tuple[str, int], TextProvenance]) -> SkillRead | None:
-    """Which version of a skill a call gave back; None where it gave back something else."""
+    """The skill and version that a tool call returned; None if it returned something else."""
     if step.name not in SKILL_READING_TOOLS or step.is_error:
         return None
     try:

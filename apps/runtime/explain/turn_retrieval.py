@@ -1,4 +1,4 @@
-"""What of the learning stood before a turn's model: ids and counts alone, read off the owners of the user turn's bytes (R165)."""
+"""The learned content in a turn's prompt, as ids and counts, found by the recorded owners of the user turn's bytes (R165)."""
 
 import json
 from dataclasses import astuple, dataclass
@@ -14,9 +14,9 @@ TURNS_LISTED: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Which learning version the conversation is pinned to, how many of its bullets were shown, and which corrections.
+    """The learning version pinned for the conversation, the number of its bullets shown, and the corrections shown.
 
-    `example_ids` are drafts for the customer, `bank_example_ids` examples that people keep for all customers.
+    `example_ids` are the corrected drafts for this customer, `bank_example_ids` the examples that people keep for all customers.
     """
 
     learning_version_id: int | None
@@ -27,7 +27,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class TurnRetrieval:
-    """What one turn read of it."""
+    """The learned content in the prompt of one turn."""
 
     turn_id: int
     learning_version_id: int | None
@@ -37,13 +37,13 @@ class TurnRetrieval:
 
 
 def retrievals_of_session(session: Session) -> tuple[TurnRetrieval, ...]:
-    """What the latest turns of a session read, the latest first, in two statements."""
+    """The learned content of a session's latest turns, the latest first, in two queries."""
     turns = session.turns.order_by("-id").prefetch_related("calls")[:TURNS_LISTED]
     return tuple(TurnRetrieval(turn.pk, *astuple(retrieval_of(turn))) for turn in turns)
 
 
 def retrieval_of(turn: Turn) -> Retrieval:
-    """As the journal has it; the turn's calls may have been fetched with it."""
+    """The learned content of a turn, from the journal. Prefetched calls of the turn are used."""
     table = user_turn_owners(turn) or {"owners": [], "runs": []}
     owners = [owner if isinstance(owner, list) else ["", 0] for owner in table["owners"]]
     shown = {(*owners[place][:2], line) for place, line in zip(table["runs"][::3], table["runs"][1::3], strict=True)}
@@ -53,13 +53,13 @@ def retrieval_of(turn: Turn) -> Retrieval:
 
 
 def user_turn_owners(turn: Turn) -> Any:  # Any: a table of segments as it was stored
-    """Whose words each byte of the user turn is; the turn's calls may have been fetched with it."""
+    """The owners of the user turn's bytes, as stored. Prefetched calls of the turn are used."""
     segments = turn.user_turn_segments or stored_user_turn(turn).get("segments")
     return json.loads(segments) if isinstance(segments, str) else segments
 
 
 def stored_user_turn(turn: Turn) -> dict[str, Any]:  # Any: as it was stored
-    """What was asked, as the first step of the turn's round keeps it; empty where the transcript has it."""
+    """The user turn as stored with the first step of the round; empty if only the transcript has it."""
     return (
         next((call.user_turn for call in turn.calls.all() if call.user_turn and call.round == turn.round), None) or {}
     )

@@ -1,4 +1,4 @@
-"""A built-in tool that an external agent calls within the turn it was handed."""
+"""Calls of built-in tools by an external agent, within a turn that was handed out to it."""
 
 from collections.abc import Sequence
 
@@ -22,16 +22,16 @@ from apps.runtime.turn_store.turn_journal import RenderedUserTurn, lock_turn, re
 from apps.runtime.turns.turn_setup import set_up_turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
-# The step of a call whose answer of the model is not reported yet.
+# The step number of tool calls whose model answer the agent has not reported yet.
 UNREPORTED_STEP = 0
 TURN_IS_OVER = "This turn is over: {said}. Send nothing, and open the session again."
 
 
 def find_external_turn(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
-    """The turn, if it is this agent's and was handed out in this session."""
+    """The turn, if it belongs to this agent and was handed out in this session."""
     authorize(actor, Act.TURN_REPORT, actor.tenant_id, agent_id=actor.agent_id)
     with acting_as(actor):
-        # Whoever is no agent has been refused by now.
+        # `authorize` has refused every actor that is not an agent.
         threads = Conversation.objects.visible_to(actor).filter(has_external_agent=True, agent_id=actor.agent_id or 0)
         found = Turn.objects.filter(pk=turn_id, session_id=session_id, conversation__in=threads)
         turn = found.select_related("conversation__agent").first()
@@ -41,7 +41,7 @@ def find_external_turn(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
 
 
 def refuse_ended_turn(turn: Turn) -> None:
-    """Nothing more is done in a turn that has ended."""
+    """Raise Conflict if the turn has ended."""
     if turn.failure_code == "taken_over":
         raise Conflict(HANDLED_BY_COLLEAGUE)
     if turn.status != Turn.Status.RUNNING:
@@ -49,7 +49,7 @@ def refuse_ended_turn(turn: Turn) -> None:
 
 
 def call_tool(session_id: int, turn_id: int, use: ToolUse, *, actor: Actor) -> ToolCall:
-    """Call a tool of the session. The same id again is the same call, with what it gave back the first time."""
+    """Call a tool of the session. If the call's id was used before, return the first result."""
     turn = find_external_turn(session_id, turn_id, actor=actor)
     refuse_ended_turn(turn)
     try:
@@ -68,7 +68,7 @@ def call_tool(session_id: int, turn_id: int, use: ToolUse, *, actor: Actor) -> T
 
 
 def calls_of_turn(claimed: TurnClaim, system: Actor) -> list[ToolCall]:
-    """What was called in a turn, in its order."""
+    """The tool calls of a turn, in order."""
     with acting_as(system):
         rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "position")
         call_rows = rows.values_list("call_id", "name", "arguments", "result", "is_error")
@@ -91,7 +91,7 @@ def _run_call(claimed: TurnClaim, use: ToolUse, before: Sequence[ToolCall], syst
         _record_call(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
         return made
     with acting_as(system):
-        # What it writes and the step that says so are one commit.
+        # The tool's writes and the step that records the call are one commit.
         lock_turn(claimed.turn)
         made = tool_calls.call_builtin_tool(use)
         _record_call(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)

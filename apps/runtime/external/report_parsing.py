@@ -1,4 +1,4 @@
-"""What an agent elsewhere reports of a turn, in the Messages API's own form: read, bounded, and refused in words; pure."""
+"""Parses an external agent's report on a turn, in the form of the Messages API, within limits; pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NAME_CHARACTERS: Final = 80
 ID_CHARACTERS: Final = 200
 RESULT_CHARACTERS: Final = 100_000
 FAILURE_CHARACTERS: Final = 500
-# A message of the API as its clients write it out. What does not matter here is named all the same: what nobody knows is refused.
+# The keys of an API message. Keys that this module ignores are listed too, because unknown keys are refused.
 _REPLY_KEYS: Final = frozenset({"role", "content", "model", "stop_reason", "usage"})
 _IGNORED_KEYS: Final = frozenset({"id", "type", "stop_sequence", "stop_details", "container", "diagnostics"})
 _USAGE_COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -26,18 +26,18 @@ _USAGE_KEYS: Final = frozenset(
 )
 _BLOCK_TYPES: Final = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
 NO_CUSTOMER_MESSAGES: Final = (
-    "Customers' words come in at sessions/ and nowhere else. Report what the model said and what its tools gave back; the user"
-    " turn you were handed may stand before it, as it was."
+    "Customers' messages are accepted at sessions/ only. Report the model's answers and the results of its tools; the user turn"
+    " that you were handed may come first, unchanged."
 )
 
 
 class InvalidReport(ValueError):
-    """A report that cannot be taken; the sentence says what is wrong with which message."""
+    """The report is not valid; the sentence names the message of the report and its flaw."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedResult:
-    """What a tool gave back, as the agent tells it."""
+    """The result of a tool call as the agent reported it."""
 
     text: str
     is_error: bool
@@ -45,7 +45,7 @@ class ReportedResult:
 
 @dataclass(frozen=True, slots=True)
 class ReportedReply:
-    """One call of the model: what it said, what that used, and what the tools it called gave back."""
+    """A reported model call: the answer, its usage, and the results of the tools that it called."""
 
     text: str
     wire: JsonObject
@@ -57,7 +57,7 @@ class ReportedReply:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the model was to be asked again after it."""
+        """Whether another model call has to follow this answer."""
         return self.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
 
 
@@ -65,17 +65,17 @@ ReportedMessage = Mapping[str, Any]  # Any: JSON as it was sent
 
 
 def storable_json(value: JsonObject) -> JsonObject:
-    """JSON as it can be stored; refused where it is nested without end, or holds a number that none is."""
+    """The object in a form that can be stored. Raises InvalidReport if it is nested too deeply or contains NaN or infinity."""
     try:
         return canonical_object(value)
     except (RecursionError, ValueError, OverflowError) as flaw:
-        raise InvalidReport("It is nested too deeply, or holds a number that JSON does not know.") from flaw
+        raise InvalidReport("The JSON is nested too deeply, or contains a number that JSON does not allow.") from flaw
 
 
 def parse_replies(
     messages: Sequence[ReportedMessage], handed_out: JsonObject, *, is_whole: bool
 ) -> tuple[ReportedReply, ...]:
-    """The answers of a turn in their order. A whole one ends with an answer; one that was given up may end anywhere."""
+    """The model's answers in a turn, in order. A finished turn ends with a final answer; a failed one may end anywhere."""
     sent = list(messages)
     if sent and sent[0].get("role") == "user" and _without_cache_marks(sent[0]) == handed_out:
         sent = sent[1:]
@@ -87,7 +87,7 @@ def parse_replies(
         raise InvalidReport("Two tool calls have the same id.")
     if is_whole and (not answers or answers[-1].goes_on):
         raise InvalidReport(
-            "The turn is not over: report it when the model has answered, or say in `failure` why it did not."
+            "The turn is not over. Report it when the model has answered, or give the reason in `failure`."
         )
     return answers
 
@@ -110,7 +110,7 @@ def _parse_messages(sent: Sequence[ReportedMessage], offset: int) -> Iterator[Re
         results = {} if following is None else dict(_results(following, uses, f"Message {at + offset + 2}"))
         yield ReportedReply(
             _text(content, place),
-            # Calls that were cut off were never made and cannot be answered.
+            # If an answer was cut off, its tool calls were never made, so they have no results and are left out.
             storable_json({"role": "assistant", "content": [b for b in content if called or b["type"] != "tool_use"]}),
             _bounded_text(known.get("model"), f"{place}: model", NAME_CHARACTERS),
             stop_reason,
@@ -126,7 +126,7 @@ def _require_known_keys(value: Any, names: frozenset[str], place: str) -> Report
         raise InvalidReport(f"{place} is not an object.")
     if unknown := sorted(set(value) - names):
         raise InvalidReport(
-            f"{place} has {', '.join(unknown)[:200]}, which nobody knows. Send {', '.join(sorted(names))}."
+            f"{place} has unknown keys: {', '.join(unknown)[:200]}. Known keys: {', '.join(sorted(names))}."
         )
     return value
 
@@ -137,7 +137,7 @@ def _content(value: Any, place: str) -> list[dict[str, Json]]:
         raise InvalidReport(f"{place}: content is neither a text nor a list of blocks.")
     for block in blocks:
         if not isinstance(block, Mapping) or str(block.get("type")) not in _BLOCK_TYPES:
-            raise InvalidReport(f"{place}: of an answer these blocks are taken: {', '.join(sorted(_BLOCK_TYPES))}.")
+            raise InvalidReport(f"{place}: an answer may contain only these blocks: {', '.join(sorted(_BLOCK_TYPES))}.")
     return [
         {key: item for key, item in block.items() if key != "cache_control" and item is not None} for block in blocks
     ]
@@ -146,10 +146,10 @@ def _content(value: Any, place: str) -> list[dict[str, Json]]:
 def _text(content: Sequence[Mapping[str, Json]], place: str) -> str:
     texts = [block.get("text") for block in content if block["type"] == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise InvalidReport(f"{place}: a block of text holds no text.")
+        raise InvalidReport(f"{place}: a text block contains no text.")
     text = storable_text("".join(map(str, texts)))
     if len(text) > EVENT_CHARACTERS:
-        raise InvalidReport(f"{place} says {len(text)} characters; at most {EVENT_CHARACTERS} are taken.")
+        raise InvalidReport(f"{place} has {len(text)} characters; at most {EVENT_CHARACTERS} are accepted.")
     return text
 
 
@@ -163,15 +163,15 @@ def _use(block: Mapping[str, Json], place: str) -> ToolUse:
 
 
 def _results(message: Any, uses: Sequence[ToolUse], place: str) -> Iterator[tuple[str, ReportedResult]]:
-    """Each call answered once, in a message of its own that holds nothing else."""
+    """The results of the tool calls. The message has to contain exactly one result for each call, and nothing else."""
     known = _require_known_keys(message, frozenset({"role", "content"}), place)
     blocks = known.get("content")
     waiting = {use.tool_use_id for use in uses}
     if known.get("role") != "user" or not isinstance(blocks, list):
-        raise InvalidReport(f"{place} has to hold what the tools of the answer before it gave back.")
+        raise InvalidReport(f"{place} has to contain the results of the tools that the answer before it called.")
     for block in blocks:
         if not isinstance(block, Mapping) or block.get("type") != "tool_result":
-            raise InvalidReport(f"{place} holds more than results of tools. {NO_CUSTOMER_MESSAGES}")
+            raise InvalidReport(f"{place} contains more than tool results. {NO_CUSTOMER_MESSAGES}")
         call_id = str(block.get("tool_use_id"))
         if call_id not in waiting:
             raise InvalidReport(f"{place} answers the call {call_id[:60]!r}, which was not made or is answered twice.")
@@ -190,7 +190,7 @@ def _result(content: Any, place: str) -> str:
     ]
     text = storable_text("\n".join(texts))
     if len(text) > RESULT_CHARACTERS:
-        raise InvalidReport(f"{place}: a result has {len(text)} characters; at most {RESULT_CHARACTERS} are taken.")
+        raise InvalidReport(f"{place}: a result has {len(text)} characters; at most {RESULT_CHARACTERS} are accepted.")
     return text
 
 
@@ -208,7 +208,7 @@ def _bounded_text(value: Any, what: str, most: int) -> str:
 
 
 def _usage(value: Any, place: str) -> Usage:
-    """The five classes, of which prices are ours."""
+    """The tokens of the five billing classes. The product uses its own prices, so reported prices are not read."""
     known = _require_known_keys(value, _USAGE_KEYS, f"{place}: usage")
     given, out, read, written = (_tokens(known.get(name), f"{place}: {name}") for name in _USAGE_COUNTS)
     split = known.get("cache_creation") or {}
@@ -216,7 +216,7 @@ def _usage(value: Any, place: str) -> Usage:
         split.get("ephemeral_1h_input_tokens") if isinstance(split, Mapping) else None, f"{place}: an hour's"
     )
     if hour > written:
-        raise InvalidReport(f"{place}: more was written for an hour than was written at all.")
+        raise InvalidReport(f"{place}: the tokens written for an hour exceed all written tokens.")
     return Usage(given, out, read, written - hour, hour)
 
 
@@ -229,7 +229,7 @@ def _tokens(value: Any, what: str) -> int:
 
 
 def _without_cache_marks(message: ReportedMessage) -> JsonObject | None:
-    """A message without the marks it was handed out under."""
+    """The message without the cache marks that were handed out with it."""
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):

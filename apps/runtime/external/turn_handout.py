@@ -1,4 +1,4 @@
-"""A turn handed out to an external agent: claimed, frozen and rendered like any other, then released."""
+"""Hands a turn out to an external agent: the turn is claimed, frozen and rendered like any other, then released."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -33,18 +33,18 @@ from apps.tenants.authentication.actor_resolution import system_actor
 
 _STORE_EXTERNAL_TURN: Final = load_query("apps/runtime/external/queries/store_external_turn.sql")
 HANDLED_BY_COLLEAGUE = (
-    "A colleague has this conversation in hand and answers the customer."
-    " Send nothing; open it again when they hand it back."
+    "A colleague has taken this conversation over and answers the customer."
+    " Send nothing; open the session again when they hand it back."
 )
-NOTHING_WAITS = "Nothing waits here to be answered. Hand in what the customer wrote."
-# An agent that asks for the same turn again and again is stuck.
+NOTHING_WAITS = "No message waits for an answer here. Send the customer's message."
+# An agent that requests the same turn more often than this is assumed to be stuck.
 MOST_REQUESTS = 1_000
-TURN_IN_USE = "Another request has this turn in hand at this moment. Ask again in a moment."
+TURN_IN_USE = "Another request is using this turn. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """What somebody wrote, under a key that makes handing it in twice harmless."""
+    """A message of a customer, with an idempotency key, so that a message sent twice is stored once."""
 
     text: str
     idempotency_key: str
@@ -54,7 +54,7 @@ class IncomingMessage:
 
 @dataclass(frozen=True, slots=True)
 class ExternalMessageTerms:
-    """For whom the messages of one request are: the customer, their proof, and what the first of them settles."""
+    """The terms of a request's messages: the customer, the proof of identity, and the record setting of a new conversation."""
 
     end_user_key: str = ""
     user_hash: str = ""
@@ -63,7 +63,7 @@ class ExternalMessageTerms:
 
 @dataclass(frozen=True, slots=True)
 class ExternalTurn:
-    """A turn with all its model is to be sent. `waiting_message_count` is how much arrived that the next turn answers."""
+    """A turn with the complete model request. `waiting_message_count` is the number of messages left for the next turn."""
 
     turn: Turn
     frozen: SessionPrefix
@@ -76,16 +76,16 @@ class ExternalTurn:
 
     @property
     def session(self) -> Session:
-        """What the turn was frozen in."""
+        """The session of the turn."""
         return self.frozen.session
 
 
 def open_external_turn(
     thread: ThreadKey, terms: ExternalMessageTerms, handed_in: Sequence[IncomingMessage], *, actor: Actor
 ) -> ExternalTurn:
-    """Take in what the customer wrote, and hand out the turn that answers it; without messages the one that stands or waits.
+    """Store the customer's messages and hand out the turn that answers them. Without messages, hand out the open or due turn.
 
-    Asked again before its report, it is the same turn with the same words: whoever died in between goes on with it.
+    Until the agent reports the turn, each request returns the same turn with the same text, so a crashed agent can continue.
     """
     authorize(actor, Act.SESSION_OPEN, actor.tenant_id, agent_id=thread["agent_id"])
     conversation = _receive_messages(thread, terms, handed_in, actor)
@@ -114,20 +114,18 @@ def _receive_messages(
             )
         conversation = Conversation.objects.visible_to(actor).open().filter(**thread).first()
         if conversation is None:
-            raise NotVisible(
-                "There is no open conversation on this thread. Hand in what the customer wrote to open one."
-            )
+            raise NotVisible("There is no open conversation on this thread. Send the customer's message to open one.")
         refuse_other_runner(conversation, has_external_agent=True)
     return conversation
 
 
 @contextmanager
 def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[TurnClaim]:
-    """The conversation's turn, claimed for one request and released after it. Raises Conflict with the sentence for its agent."""
+    """Claim the conversation's turn for one request and release it afterwards. Raises Conflict if the turn cannot be used now."""
     claimed = claim_turn(conversation.pk, actor=system, external=True)
     if claimed is None:
         raise Conflict(_refusal_sentence(conversation, system))
-    # Tools of others are called by workers alone.
+    # External agents get no tools of tool servers, since only workers call those.
     claimed = replace(claimed, server_tools=())
     try:
         if claimed.turn.attempts > MOST_REQUESTS:
@@ -143,7 +141,7 @@ def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[Tur
 
 
 def _meet_failure(claimed: TurnClaim, failure: FailureEvent | None, system: Actor) -> str | None:
-    """Close or postpone the turn as its failure demands; the refusal of the request, None where no turn knows the failure."""
+    """Close or postpone the turn after a failure. Returns the reason to refuse the request, or None for an unexpected failure."""
     asked = RenderedUserTurn.kept(claimed.asked) if claimed.asked else None
     match failure:
         case PersonStopped():
@@ -163,7 +161,7 @@ def _meet_failure(claimed: TurnClaim, failure: FailureEvent | None, system: Acto
 
 
 def refuse_taken_over(claimed: TurnClaim) -> None:
-    """What a colleague answers by now is not begun, nor gone on with."""
+    """Raise StoppedByPerson if a colleague has taken the conversation over."""
     if claimed.conversation.is_held:
         raise StoppedByPerson
 

@@ -1,4 +1,4 @@
-"""What came of a turn that an agent elsewhere took, written and ended like one of ours for all that reads the journal."""
+"""Takes an external agent's report on a turn, writes it into the journal and ends the turn like one of our own agents' turns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,8 +46,8 @@ from apps.tenants.authentication.actor_resolution import system_actor
 _STORE_REPORT: Final = load_query("apps/runtime/external/queries/store_report.sql")
 
 CALL_NOT_MADE: Final = (
-    "{name} is a tool of the house, and no such call was made in this turn. Make it at calls/, with the id the model gave it;"
-    " what it gives back there is what is reported."
+    "{name} is a built-in tool, but this turn has no such call at calls/. Call it there with the id that the model gave the"
+    " call, and report the result that calls/ returns."
 )
 INSTRUCTIONS: Final = {
     Turn.Outcome.REPLIED: "Send the reply to the customer.",
@@ -59,13 +59,16 @@ INSTRUCTIONS: Final = {
 
 
 def report_refusal(flaw: str) -> Invalid:
-    """A report that cannot be kept, and why."""
+    """The refusal of a report that cannot be stored, with the flaw."""
     return Invalid(f"The report cannot be taken. {flaw}", {"messages": [flaw]})
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalTurnReport:
-    """What an agent says of a turn: its answers as messages, or in `failure` why there is none. `sha256` tells it from others."""
+    """An external agent's report on a turn: the messages, and in `failure` the reason if there is no reply.
+
+    `sha256` identifies the report, so that a repeated one is recognised.
+    """
 
     messages: Sequence[ReportedMessage]
     sha256: str
@@ -73,7 +76,7 @@ class ExternalTurnReport:
 
     @classmethod
     def of(cls, messages: Sequence[ReportedMessage], idempotency_key: str, failure: str = "") -> "ExternalTurnReport":
-        """As it was sent; refused where it cannot be kept."""
+        """Build the report from the values sent. Raises Invalid if they cannot be stored."""
         payload: dict[str, Any] = {"key": idempotency_key, "messages": list(messages), "failure": failure}
         try:
             stored: Any = storable_json(payload)
@@ -84,7 +87,7 @@ class ExternalTurnReport:
 
 @dataclass(frozen=True, slots=True)
 class ReportedTurn:
-    """A turn that was reported, as it ended."""
+    """A reported turn after its end."""
 
     turn: Turn
     draft_id: int | None
@@ -93,18 +96,18 @@ class ReportedTurn:
 
     @property
     def may_send(self) -> bool:
-        """Whether the reply is the customer's to read."""
+        """Whether the external agent may send the reply to the customer."""
         return self.turn.outcome == Turn.Outcome.REPLIED
 
     @property
     def instruction(self) -> str:
-        """In a sentence."""
+        """What the external agent should do now, in one sentence."""
         return INSTRUCTIONS[Turn.Outcome(self.turn.outcome)]
 
 
 @dataclass(slots=True)
 class ReportWriter:
-    """A report on its way into the journal: the rows of its calls, and of the tools the agent called itself."""
+    """Writes a report into the journal: the rows of its model calls, and of the tools that the agent called itself."""
 
     claimed: TurnClaim
     asked: RenderedUserTurn
@@ -115,13 +118,14 @@ class ReportWriter:
     tools: list[JsonObject] = field(default_factory=list)
 
     def add(self, answer: ReportedReply) -> AssistantMessage:
-        """One call of the model, with the books of its cache as far as its own agent's calls tell."""
+        """Add one reported model call to the exchange, and build its journal row with the cache notes."""
         account, number = self.loop.account, self.loop.asking
         message = AssistantMessage(number, answer.text, answer.wire, answer.stop_reason.value)
         reply = ModelReply(
             "", answer.model, answer.stop_reason, (), answer.text, answer.uses, answer.usage, is_stand_in=False
         )
-        # Nobody knows when it was asked, but not before the turn was: what it left in the cache is not thought younger than it is.
+        # The time of the call is not reported. The start of the turn is the earliest possible time, so the call's cached prefixes
+        # are never taken for younger than they are.
         planned = replace(account.plan(self.loop.messages), requested_at=self.claimed.turn.started_at)
         notes = build_call_notes(planned, reply, account)
         account.keep(planned, reply)
@@ -146,7 +150,7 @@ class ReportWriter:
         return call
 
     def ended(self, report: ExternalTurnReport, end: Callable[[Sequence[JsonObject]], ClosedTurn]) -> ClosedTurn:
-        """All that was told and the end of the turn in one commit; `end` writes the last call with it."""
+        """Store the report and end the turn in one commit. `end` ends the turn and gets the row of the last model call."""
         turn = self.claimed.turn
         with acting_as(self.system):
             if not execute_as(
@@ -158,7 +162,7 @@ class ReportWriter:
 
 
 def take_report(session_id: int, turn_id: int, report: ExternalTurnReport, *, actor: Actor) -> ReportedTurn:
-    """End a turn that was handed out with what its agent tells of it. The same report again is the same answer."""
+    """End a turn with the report of the external agent that took it. A repeated report gets the same answer."""
     turn = find_external_turn(session_id, turn_id, actor=actor)
     system = system_actor(actor.tenant_id, "worker")
     if turn.external_user_turn is None or turn.status != Turn.Status.RUNNING:
@@ -196,7 +200,8 @@ def _end_turn(claimed: TurnClaim, answers: Sequence[ReportedReply], report: Exte
         code, sentence = failed.code, str(failed)
         telling.ended(report, lambda last: fail_turn(claimed, asked, last, code, sentence, actor=system))
     except StoppedByPerson:
-        # Where a switch holds it, it is told again; where a colleague does, what it cost is known and nothing else comes of it.
+        # If a kill switch stopped the turn, the agent reports it again later. If a colleague took over, the turn is cancelled and
+        # only its cost is recorded.
         if not is_taken_over(claimed.conversation, actor=system):
             raise
         telling.ended(report, lambda last: cancel_turn(claimed, asked, last, actor=system))

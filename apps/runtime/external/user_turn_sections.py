@@ -1,4 +1,4 @@
-"""A user turn as it was framed, told apart again by the owners of its bytes."""
+"""Splits a rendered user turn into its sections by the owners of its bytes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,10 @@ from apps.runtime.turn_store.turn_journal import RenderedUserTurn
 
 @dataclass(frozen=True, slots=True)
 class UserTurnSections:
-    """Each is empty where the turn has none. A correction has `draft` and `correction`, one kept for all `situation` too."""
+    """The sections of a user turn; a missing one is empty.
+
+    A correction has `draft` and `correction`; an example that people keep for all customers also has `situation`.
+    """
 
     text: str
     date_line: str

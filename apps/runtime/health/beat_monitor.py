@@ -1,7 +1,7 @@
-"""The beat's alarms, as the database remembers them: the broker cannot say what never came.
+"""Monitors scheduled jobs through the database, since the broker cannot report a message that was never sent.
 
-The beat notes at its start what stands in its table, a worker notes that it was woken. So an alarm is overdue when either of
-them is away, or the broker between them.
+Celery beat records its schedule when it starts, and a worker records each run. So a job becomes overdue if beat, the broker or
+the workers are down.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from django.db import connection
 from apps.runtime.models import PeriodicTask
 from config.beat_schedule import LONGEST_EXPIRY_SECONDS
 
-# A worker that is busy for a moment is not late.
+# A job counts as late only after this time, since a worker may be busy for a moment.
 LEAST_PATIENCE: Final = timedelta(minutes=2)
 
 _REGISTER_TASKS: Final = """
@@ -33,7 +33,7 @@ ON CONFLICT (task) DO UPDATE SET last_run_at = excluded.last_run_at
 
 @dataclass(frozen=True, slots=True)
 class BeatEntry:
-    """An alarm of this installation; `registered_at` is None where no beat was ever started with it."""
+    """A scheduled job of this installation; `registered_at` is None if beat was never started with this job."""
 
     task: str
     every: timedelta
@@ -41,13 +41,13 @@ class BeatEntry:
     last_run_at: datetime | None
 
     def overdue(self, now: datetime) -> timedelta | None:
-        """For how long it should have rung; None where that moment lies ahead, or nobody set it."""
+        """The time since the job was due; None if it is not due yet, or was never registered."""
         since = self.last_run_at or self.registered_at
         late = now - since - self.every if since else None
         return late if late and late > timedelta(0) else None
 
     def is_late(self, now: datetime) -> bool:
-        """Whether a message would by now have been dropped untaken, or nobody ever set it."""
+        """Whether the job was never registered, or is overdue for longer than its message stays in the broker."""
         if self.registered_at is None:
             return True
         patience = max(min(self.every, timedelta(seconds=LONGEST_EXPIRY_SECONDS)), LEAST_PATIENCE)
@@ -55,20 +55,20 @@ class BeatEntry:
 
 
 def beat_intervals() -> dict[str, float]:
-    """What should ring in this installation, and how often, in seconds."""
+    """The scheduled jobs of this installation, with their intervals in seconds."""
     entries: Iterable[Mapping[str, Any]] = settings.CELERY_BEAT_SCHEDULE.values()
     return {entry["task"]: float(entry["schedule"]) for entry in entries}
 
 
 def register_beat_tasks() -> None:
-    """What the beat that starts now will ring. What it rang before stays known."""
+    """Record the scheduled jobs when beat starts. Recorded runs are kept."""
     entries = beat_intervals()
     with connection.cursor() as cursor:
         cursor.execute(_REGISTER_TASKS, [list(entries), list(entries.values())])
 
 
 def record_run(task: str) -> None:
-    """A worker was woken; other tasks than the beat's are none of its alarms."""
+    """Record that a worker ran a scheduled job. Other tasks are ignored."""
     interval_seconds = beat_intervals().get(task)
     if interval_seconds is not None:
         with connection.cursor() as cursor:
@@ -76,7 +76,7 @@ def record_run(task: str) -> None:
 
 
 def beat_entries() -> list[BeatEntry]:
-    """Every alarm of this installation, whether or not it ever rang. Asked outside a tenant."""
+    """Every scheduled job of this installation, whether or not it ever ran. Call it outside of a tenant."""
     known = {alarm.task: alarm for alarm in PeriodicTask.objects.all()}
     return [_beat_entry(task, seconds, known.get(task)) for task, seconds in sorted(beat_intervals().items())]
 

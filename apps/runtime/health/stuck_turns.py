@@ -1,4 +1,4 @@
-"""Which turns do not get on, and why: told to people, who alone can help some of them."""
+"""Finds stuck turns, by reason, to show them to people, since some of these turns need a person's help."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from apps.runtime.limits.turn_budgets import DayBudgetSpent
 from apps.runtime.models import Turn
 from apps.runtime.turns.circuit_breaker_store import BreakerOpen
 
-# A turn that is tried again for less than this is no news yet, nor a lease that ran out a moment ago.
+# A turn counts as stuck only after it has been retried for this long, or some time after its lease expired.
 RETRYING_FOR: Final = timedelta(minutes=10)
 LEASE_MARGIN: Final = timedelta(minutes=1)
 PARKED_CODES: Final = (StoppedByPerson.code, BreakerOpen.code, DayBudgetSpent.code, SpendLimitReached.code)
@@ -22,7 +22,7 @@ KINDS: Final = ("retried", "lease_expired", "blocked")
 
 
 def stuck_turns(now: datetime) -> Mapping[str, Q]:
-    """The kinds of turns that do not get on, each turn in one of them at most."""
+    """The kinds of stuck turns, each with its filter. No turn matches more than one filter."""
     running = Q(status=Turn.Status.RUNNING)
     parked = Q(is_released=True, failure_code__in=PARKED_CODES)
     lapsed = Q(is_released=False, lease_until__lt=now - LEASE_MARGIN)

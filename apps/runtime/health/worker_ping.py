@@ -1,4 +1,4 @@
-"""Whether workers answer, asked through the broker. Nothing but what people are shown goes by it: the database is the truth."""
+"""Pings the workers through the broker. The result is only shown to people; the product relies on the database."""
 
 import logging
 from dataclasses import dataclass
@@ -10,29 +10,29 @@ from config.celery import app
 
 logger = logging.getLogger(__name__)
 
-# Workers that answer later are busy starting, or gone.
+# A worker that has not answered by then is still starting, or down.
 PING_SECONDS: Final = 1.0
-# How long a broker that took the question may keep its answer to itself.
+# How long to wait for a broker that accepted the ping and does not answer.
 READ_SECONDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPing:
-    """How many workers answered; `problem` is why nobody could be asked, empty where somebody could."""
+    """The number of workers that answered. `problem` is the reason if no ping could be sent, otherwise empty."""
 
     workers: int
     problem: str = ""
 
 
 def ping_workers() -> WorkerPing:
-    """Ask all workers at once; takes a second, and four at most. For pages outside a transaction."""
+    """Ping all workers at once. The ping takes one to four seconds, so call it outside of a transaction."""
     options = {"socket_timeout": READ_SECONDS}
     try:
         with app.connection_for_write(transport_options=options) as connection:
             connection.ensure_connection(max_retries=1, timeout=READ_SECONDS)
             replies = app.control.ping(timeout=PING_SECONDS, connection=connection)
     except (OperationalError, OSError) as error:
-        # It names the broker's address, which is no tenant's business.
+        # The error contains the broker's address, which tenants must not see.
         logger.warning("workers could not be asked: %s", error)
         return WorkerPing(0, str(error) or type(error).__name__)
     return WorkerPing(len(replies or []))

@@ -1,4 +1,4 @@
-"""When calls of a failing endpoint are held back, and when one of them may try again; pure."""
+"""Circuit breaker of an endpoint: when failures pause its calls, and when a probe may be sent; pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -9,12 +9,12 @@ CALLS_TO_JUDGE = 20
 OPENS_AT_SHARE = 0.5
 OPEN_SECONDS = 15
 LONGEST_OPEN_SECONDS = 240
-# A probe that has not come back by then died with its worker; another one may go.
+# A probe that has not returned by then is assumed to have died with its worker, so another probe may be sent.
 PROBE_TIMEOUT = timedelta(seconds=60)
 
 
 class BreakerState(StrEnum):
-    """Closed lets every call pass, open none, half open the one that looks whether the endpoint is back."""
+    """The states: closed allows every call, open allows none, half open allows one probe that tests if the endpoint is back."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -23,7 +23,7 @@ class BreakerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """What is known of one endpoint and model. `opened_until` is, while half open, how long the probe is waited for."""
+    """The breaker of one endpoint and model. While half open, `opened_until` is the time by which the probe must return."""
 
     state: BreakerState = BreakerState.CLOSED
     failures: int = 0
@@ -34,7 +34,7 @@ class Breaker:
 
 
 class CallPermission(StrEnum):
-    """What a turn may do with its next call."""
+    """Whether a turn's next model call may be made, may be made as the probe, or has to wait."""
 
     CALL = "call"
     PROBE = "probe"
@@ -43,14 +43,14 @@ class CallPermission(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BreakerVerdict:
-    """Whether to call now; `until` says when to ask again."""
+    """The decision on a call; `until` is the time to check again."""
 
     permission: CallPermission
     until: datetime | None = None
 
 
 def judge_call(breaker: Breaker, now: datetime) -> BreakerVerdict:
-    """A turn that may probe marks the breaker half open in the database before its call, so that no other turn probes."""
+    """Decide on a call. A turn that may probe first marks the breaker half open in the database, so that only one turn probes."""
     if breaker.state is BreakerState.CLOSED:
         return BreakerVerdict(CallPermission.CALL)
     if breaker.opened_until is not None and now < breaker.opened_until:
@@ -59,9 +59,10 @@ def judge_call(breaker: Breaker, now: datetime) -> BreakerVerdict:
 
 
 def after_failure(breaker: Breaker, now: datetime, is_counted: bool, *, is_probe: bool = False) -> Breaker:
-    """The breaker after a call failed. What is not counted shows that the endpoint answers, as a success does.
+    """Return the breaker after a failed call.
 
-    Once it has opened, only the probe says anything: other calls that come back now began before.
+    A failure that does not count against the endpoint is treated as a success, because the endpoint did answer. Once the
+    breaker has opened, only the probe's result counts: any other call that returns now was started before it opened.
     """
     if not is_counted:
         return after_success(breaker, now, is_probe=is_probe)
@@ -75,7 +76,7 @@ def after_failure(breaker: Breaker, now: datetime, is_counted: bool, *, is_probe
 
 
 def after_success(breaker: Breaker, now: datetime, *, is_probe: bool = False) -> Breaker:
-    """The breaker after the endpoint answered; the probe's answer closes it, and all that was counted is forgotten."""
+    """The breaker after the endpoint answered. The answer of the probe closes it and resets its counts."""
     if breaker.state is BreakerState.CLOSED:
         return _count_call(breaker, now)
     return Breaker() if is_probe else breaker

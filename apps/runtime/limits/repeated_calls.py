@@ -1,4 +1,4 @@
-"""When a tool call that was made before, with the same result, is refused, and when it ends the turn; pure (R124)."""
+"""Limits on repeating a tool call that returned the same result: when it is refused, and when it ends the turn; pure (R124)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ SAME_CALL_REFUSAL = "You made this very call before, with this result. Do someth
 
 
 class RepeatVerdict(StrEnum):
-    """What becomes of a tool call that may be one too many."""
+    """The decision on a tool call: make it, refuse it as a repetition, or end the turn."""
 
     CALL = "call"
     REFUSE = "refuse"
@@ -24,28 +24,28 @@ class RepeatVerdict(StrEnum):
 
 @dataclass(slots=True)
 class RepeatCounter:
-    """How often in a row a call brought the same result. Another result is progress, so polling what changes goes on."""
+    """Counts how often in a row a call returned the same result. A different result resets the count, so polling is allowed."""
 
     count: int = 0
     _same: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, calls: Iterable[ToolCall]) -> Self:
-        """As it stood after these calls; a resumed turn counts on."""
+        """The counter after these calls, so that a resumed turn continues the count."""
         counter = cls()
         for call in calls:
             counter.record(call.name, call.arguments, call.result)
         return counter
 
     def judge(self, name: str, arguments: Mapping[str, Any]) -> RepeatVerdict:  # Any: JSON as the model wrote it
-        """Asked before a call: its result would be the third of its kind and is refused, or the fifth and ends the loop."""
+        """Decide on a call before it is made: the third with the same result is refused, and the fifth ends the turn."""
         _, times = self._same.get(_call_key(name, arguments), ("", 0))
         if times + 1 >= STOPPED_AT_SAME_CALL:
             return RepeatVerdict.STOP
         return RepeatVerdict.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else RepeatVerdict.CALL
 
     def record(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
-        """Note what a call brought; to be refused as a repetition is to repeat it."""
+        """Count the result of a call. A call refused as a repetition counts as one more."""
         key = _call_key(name, arguments)
         known, times = self._same.get(key, ("", 0))
         brought = known if result == SAME_CALL_REFUSAL else sha256(result.encode(errors="surrogatepass")).hexdigest()

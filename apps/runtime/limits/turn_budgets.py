@@ -1,4 +1,4 @@
-"""What a turn may spend: steps, money, and turns of agents that answer each other; pure."""
+"""Budgets of a turn: model calls, money, and the turns of agents that answer each other; pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,14 +17,15 @@ LOOP_WINDOW = timedelta(minutes=10)
 
 
 class TurnKind(StrEnum):
-    """What a turn answers."""
+    """The origin of a turn: a message, another agent, or a schedule."""
 
     MESSAGE = "message"
     SCHEDULED = "scheduled"
     DELEGATED = "delegated"
 
 
-# R124. Its fourth number is of a run for nudges; ours is a paragraph in a customer's turn, of which it gets no more than that.
+# R124. The requirement's fourth number is for a separate run that saves skills. This product has no such run: a paragraph in a
+# customer's turn asks for the saves.
 STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15}
 SAVES_PER_NUDGE: Final = 5
 TOO_MANY_SAVES: Final = (
@@ -33,16 +34,16 @@ TOO_MANY_SAVES: Final = (
 
 
 def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override: int | None) -> int:
-    """How often a turn may call the model (R124, R125).
+    """The number of model calls that a turn may make (R124, R125).
 
-    The run's own number stands above all; a kind or channel with a number of its own stands above the agent's.
+    The event's own number takes precedence, then the number of the kind or channel, then the agent's.
     """
     fixed = STEPS_BY_KIND.get(TurnKind(kind), STEPS_BY_CHANNEL.get(channel))
     return next((steps for steps in (override, fixed, agent_max_steps) if steps is not None), STEPS_OF_OTHER_CHANNELS)
 
 
 class BudgetScope(StrEnum):
-    """Whose money is spent: the turn's, or the tenant's of this day."""
+    """The budget that is spent: the turn's, or the tenant's for the day."""
 
     TURN = "turn"
     DAY = "day"
@@ -50,7 +51,7 @@ class BudgetScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoneyLeft:
-    """What the next call may cost at most, None where nobody set a budget, and the purse that cannot pay for it."""
+    """The most that the next call may cost (None without a budget), and the budget that cannot pay for the call, if any."""
 
     micro_usd: int | None
     spent: BudgetScope | None = None
@@ -59,9 +60,9 @@ class MoneyLeft:
 def money_left(
     turn_cost: int, turn_budget: int | None, day_cost: int, day_budget: int | None, next_call_estimate: int
 ) -> MoneyLeft:
-    """Asked before a call, in micro-dollars, so that a budget is overrun by less than a call.
+    """The money left before a call, in micro-dollars. A budget is exceeded by less than the cost of one call.
 
-    Where neither purse can pay, it is the day's that counts: an agent without it stops answering anybody.
+    If neither budget can pay, the day's budget is returned as spent, because it stops all answers and not only this turn.
     """
     day = None if day_budget is None else max(0, day_budget - day_cost)
     turn = None if turn_budget is None else max(0, turn_budget - turn_cost)
@@ -73,7 +74,7 @@ def money_left(
 
 
 class DayBudgetSpent(Exception):
-    """The tenant's money of the day is gone; what waits is answered on the next day, or once somebody gives more."""
+    """The tenant's budget for the day is spent. Pending messages are answered the next day, or after the budget is raised."""
 
     code = "day_budget_spent"
 
@@ -85,7 +86,7 @@ class DayBudgetSpent(Exception):
 
 @dataclass(slots=True)
 class TurnMoney:
-    """What a turn has spent, and what it and its tenant's day have left; kept from call to call."""
+    """The money that a turn has spent, and what is left of the budgets of the turn and the day; updated with each call."""
 
     turn_cost: int = 0
     turn_budget: int | None = None
@@ -93,23 +94,23 @@ class TurnMoney:
 
     @property
     def is_limited(self) -> bool:
-        """Whether anybody set a budget."""
+        """Whether the turn or the day has a budget."""
         return self.turn_budget is not None or self.day_left is not None
 
     def pay(self, cost: int | None) -> None:
-        """A call was answered; one without a known price cannot be counted."""
+        """Count the cost of an answered call. A call without a known price counts as free."""
         self.turn_cost += cost or 0
         if self.day_left is not None:
             self.day_left -= cost or 0
 
     def set_aside(self, budget: int) -> None:
-        """Give a part of the turn's budget to another agent; what that one does not need is not given back."""
+        """Set aside a part of the turn's budget for another agent. An unused rest is not returned."""
         self.turn_cost += budget
 
     def is_last(self, estimate: int) -> bool:
-        """Whether a call of this price is the last that can be paid. Raises `DayBudgetSpent` where not even that one can.
+        """Whether a call of this price is the last one that can be paid. Raises `DayBudgetSpent` if the day cannot pay it.
 
-        A turn's own budget pays for a last reply even where it is spent: it is overrun by less than a call.
+        A turn whose own budget is spent may still make one last call, so the budget is exceeded by less than one call.
         """
         if self._money_left(estimate).spent is BudgetScope.DAY:
             raise DayBudgetSpent
@@ -120,28 +121,28 @@ class TurnMoney:
 
 
 class AgentLoop(StrEnum):
-    """How agents that answer each other were noticed."""
+    """The sign by which a loop of agents that answer each other was detected."""
 
     HOPS = "hops"
     TURNS = "turns"
 
 
 def delegation_budget(limit: int | None, turn_budget: int | None, turn_cost: int) -> int | None:
-    """What another agent may spend on an answer: half of what the asking turn has left, or the limit if that is less."""
+    """The budget for a delegated answer: half of the money left to the delegating turn, or the limit if that is less."""
     half = None if turn_budget is None else max(0, turn_budget - turn_cost) // 2
     return smallest_budget(limit, half)
 
 
 def smallest_budget(*budgets: int | None) -> int | None:
-    """The tightest of several budgets; none where nobody set one."""
+    """The smallest of several budgets; None if there is none."""
     return min((budget for budget in budgets if budget is not None), default=None)
 
 
 def detect_loop(hops: int, turns_lately: int, most_turns: int) -> AgentLoop | None:
-    """Why nobody answers any more: a message passed between agents too often, or a conversation too busy for people.
+    """Detect a loop: agents passed a message on too often, or the conversation has more turns than people would cause.
 
-    `turns_lately` are the turns of this conversation that began within the last `LOOP_WINDOW`, this one included, and
-    `most_turns` as many as there may be; 0 means any number.
+    `turns_lately` counts the turns of this conversation that began within the last `LOOP_WINDOW`, this one included.
+    `most_turns` is the limit; 0 means no limit.
     """
     if hops >= MAX_AGENT_HOPS:
         return AgentLoop.HOPS

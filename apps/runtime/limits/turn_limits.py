@@ -1,4 +1,4 @@
-"""When a session is over, what of the history is replayed, when a tool is called once too often; pure."""
+"""Limits of sessions and turns: the end of a session, the length of the replayed history, the number of tools; pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -6,19 +6,19 @@ from typing import Any, TypeVar
 
 HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
-# So often is the history halved where it does not fit into the model.
+# The most times that the history is halved when the prompt exceeds the model's context window.
 MAX_HISTORY_HALVINGS = 2
 TOOL_CALLS_PER_TURN = 40
-# More definitions cost more than they help: the model chooses worse, and each call carries all of them.
+# With more tools, the model chooses tools less well, and every call contains all definitions.
 TOOLS_OFFERED = 40
-# A turn whose worker dies again and again is given up; one whose model is away waits, for a day at most.
+# A turn fails after this many crashed workers. A turn whose model is unavailable waits for up to a day.
 CRASHES_PER_TURN = 5
-# A customer who writes on and on is answered all the same.
+# After this many restarts the turn no longer restarts, so that a customer who keeps writing gets an answer.
 RESTARTS_PER_TURN = 3
 TURN_DEADLINE = timedelta(days=1)
-# An agent that runs elsewhere reports a turn by then, and takes what waits; afterwards a person is asked.
+# The time that an external agent has to take a pending message and to report a turn. After that, a person is asked.
 EXTERNAL_TURN_DEADLINE = timedelta(minutes=15)
-# After so many turns an agent is asked whether something of the conversation is worth keeping (R105).
+# After this many turns the prompt asks the agent whether anything in the conversation is worth saving (R105).
 TURNS_BETWEEN_NUDGES = 10
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
@@ -32,9 +32,9 @@ def is_stale(
     opened_at: datetime | None = None,
     max_age_seconds: int | None = None,
 ) -> bool:
-    """Stale means longer silent than `idle_seconds`; the next message then opens a new session. 0: every turn does (R064).
+    """Whether a session is stale: unused for longer than `idle_seconds`, so that the next message opens a new one (R064).
 
-    A session that opened longer than `max_age_seconds` ago is stale as well, where an age is set (Z-5).
+    With `idle_seconds` 0 every turn opens a new session. If `max_age_seconds` is set, an older session is stale too (Z-5).
     """
     if last_turn_at is None or idle_seconds == 0:
         return True
@@ -44,28 +44,28 @@ def is_stale(
 
 
 def is_nudged(turns: int) -> bool:
-    """Whether the turn that follows so many is the one in which an agent is asked to save what is worth it (R105)."""
+    """Whether the turn after this many turns asks the agent to save something from the conversation (R105)."""
     return turns > 0 and turns % TURNS_BETWEEN_NUDGES == 0
 
 
 def history_skipped(messages: int) -> int:
-    """How many of so many messages are left out: in steps, so that the prefix stays cached between two of them (R143)."""
+    """The number of oldest messages to leave out. It grows in steps, so that the prefix stays cached between two steps (R143)."""
     return max(0, -(-(messages - HISTORY_MESSAGES) // HISTORY_STEP)) * HISTORY_STEP
 
 
 def first_user_turn(messages: Sequence[Wire]) -> int:
-    """Where the first user turn begins: what is replayed begins nowhere else."""
+    """The index of the first user turn. A replayed history has to begin with a user turn."""
     return next((place for place, message in enumerate(messages) if _opens_turn(message)), len(messages))
 
 
 def shortened_start(messages: Sequence[Wire], times: int) -> int:
-    """Where the replay begins of a history that was halved so often because it did not fit: at a user turn (R143)."""
+    """The index of the user turn at which the replay begins after the history was halved `times` times (R143)."""
     cut = len(messages) - (len(messages) >> times)
     return cut + first_user_turn(messages[cut:])
 
 
 def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
-    """The replayed tail of all that was said (R143)."""
+    """The latest part of the conversation, which is replayed (R143)."""
     recent = messages[history_skipped(len(messages)) :]
     return tuple(recent[first_user_turn(recent) :])
 
@@ -73,7 +73,7 @@ def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
 def offered_tools(
     ours: Sequence[OfferedTool], others: Sequence[OfferedTool], routing: Sequence[OfferedTool]
 ) -> tuple[OfferedTool, ...]:
-    """What a session freezes: all tools, ours first; where they are too many, the first of them and those that lead to the rest."""
+    """The tools that a session freezes, built-in ones first. Above the limit: the first tools, and routing tools for the rest."""
     everything = (*ours, *others)
     if len(everything) <= TOOLS_OFFERED:
         return everything

@@ -22,7 +22,7 @@ class Migration(TableMigration):
             fields=[
                 ("task", models.CharField(max_length=120, primary_key=True, serialize=False)),
                 ("interval_seconds", models.FloatField()),
-                ("registered_at", models.DateTimeField(help_text="When a beat first had it in its table.")),
+                ("registered_at", models.DateTimeField(help_text="When Celery beat first registered the job.")),
                 ("last_run_at", models.DateTimeField(null=True)),
             ],
         ),

@@ -1,4 +1,4 @@
-"""Look-ups that a turn can do without: a failing one is logged with its name and leaves its part out (R044)."""
+"""Optional reads of a prompt: if one fails, it is logged by name and its part of the prompt is left out (R044)."""
 
 import logging
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Read = TypeVar("Read")
 
 
 def read_or_omit(name: str, read: Callable[[], Read], missing: Read) -> Read:
-    """What is read, or what stands for nothing."""
+    """Return the value read, or `missing` if the read fails."""
     try:
         with transaction.atomic():
             return read()

@@ -1,4 +1,4 @@
-"""What a process has read already and will need again: thousands of waiting turns hold each piece of it once."""
+"""A cache of prompt parts within a process, so that thousands of waiting turns share one copy of each part."""
 
 import threading
 from collections import OrderedDict
@@ -8,7 +8,7 @@ from typing import Final, Generic, TypeVar
 from apps.prompt.rendering.segments import SegmentTable, SlotText
 
 PARTS_KEPT: Final = 512
-# As many marks are sent along with a claim.
+# The most marks of cached parts that are sent with a claim.
 MARKS_SENT: Final = 64
 
 Value = TypeVar("Value")
@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A part as it is stored. `mark` tells it from every other content, so it comes without its words where they are known."""
+    """A part as stored. `mark` identifies its content, so a claim returns a part that the process has cached without its text."""
 
     position: int
     id: int
@@ -28,7 +28,7 @@ class StoredPart:
 
 
 class RecentValues(Generic[Value]):
-    """The values used last, by tenant and mark; safe between threads. What is forgotten is read again."""
+    """A thread-safe cache of the most recently used values, by tenant and mark. A dropped value is read again when needed."""
 
     def __init__(self, most: int, sent: int) -> None:
         self._most, self._sent = most, sent
@@ -36,7 +36,7 @@ class RecentValues(Generic[Value]):
         self._values: OrderedDict[tuple[int, str], Value] = OrderedDict()
 
     def known(self, tenant_id: int) -> dict[str, Value]:
-        """Some of a tenant's values, those used last; whoever holds this keeps them, whatever is forgotten meanwhile."""
+        """A copy of the tenant's most recently used values, which stays complete when the cache drops values."""
         known: dict[str, Value] = {}
         with self._lock:
             for (tenant, mark), value in reversed(self._values.items()):
@@ -47,7 +47,7 @@ class RecentValues(Generic[Value]):
         return known
 
     def keep(self, tenant_id: int, mark: str, value: Value) -> Value:
-        """Note a value that was used; the one that was there first, if it was."""
+        """Store a value and return it. If the mark has a stored value already, that one is kept and returned."""
         with self._lock:
             kept = self._values.setdefault((tenant_id, mark), value)
             self._values.move_to_end((tenant_id, mark))
@@ -56,6 +56,6 @@ class RecentValues(Generic[Value]):
         return kept
 
 
-# Those that a claim brought, by their marks, and those that were frozen here, by their hashes.
+# Caches of the parts that came with a claim, by mark, and of the parts that this process froze, by hash.
 CLAIMED_PARTS: Final = RecentValues[SlotText](PARTS_KEPT, MARKS_SENT)
 FROZEN_PARTS: Final = RecentValues[SlotText](PARTS_KEPT, 0)

@@ -1,6 +1,6 @@
-"""What is tried in the playground: an open proposal as if it were applied, in one person's own talk and in no other prompt.
+"""Trial of an open proposal in the playground: the prompt of one person's own talk shows the proposal as if it were applied.
 
-Every byte that would be new is the proposal's, by its segment; PostgreSQL refuses a part with such bytes to every other session.
+All bytes that differ from the live prompt name the proposal as their owner. PostgreSQL refuses such bytes in any other session.
 """
 
 from collections.abc import Iterator
@@ -23,26 +23,26 @@ PROPOSAL_TYPE: Final = Proposal._meta.label_lower
 
 
 class ProposalDecided(PromptUnavailable):
-    """What is tried does not wait for a yes any more, or nobody can tell what a yes would make of it."""
+    """The proposal on trial is no longer open, or the proposed row cannot be computed."""
 
     code = "proposal_decided"
 
 
 @dataclass(frozen=True, slots=True)
 class TrialProposal:
-    """A proposal that nobody has decided, and what a yes would make of its row."""
+    """An open proposal, and the row as it would be after approval."""
 
     proposal: Proposal
     would: ProposedOutcome
 
     @property
     def skill(self) -> Skill | None:
-        """The runbook as it would read; None where the proposal is about something else, or would end it."""
+        """The skill as proposed; None if the proposal concerns another kind of row or would deprecate the skill."""
         row = changed_copy(self.would.row, self.would)
         return row if isinstance(row, Skill) and not self.would.goes else None
 
     def is_about(self, source: TextProvenance) -> bool:
-        """Whether these words stand in the row that would change, or in one that it would add."""
+        """Whether a text comes from the row that the proposal would change or add."""
         row = self.would.row
         return source.record_id >= FIRST_NEW_RULE_ID or (source.record_type, source.record_id) == (
             row._meta.label_lower,
@@ -51,7 +51,7 @@ class TrialProposal:
 
 
 def find_trial(conversation: Conversation, *, system: Actor) -> TrialProposal | None:
-    """None where what is live is talked with. Raises ProposalDecided where what is tried waits no more."""
+    """The proposal on trial in a conversation; None if there is none. Raises ProposalDecided if it is no longer open."""
     if conversation.trial_proposal_id is None:
         return None
     with acting_as(system):
@@ -60,21 +60,21 @@ def find_trial(conversation: Conversation, *, system: Actor) -> TrialProposal | 
     would = read_review_sheet(proposal, actor=system).would if proposal else None
     if proposal is None or would is None:
         raise ProposalDecided(
-            f"Proposal {conversation.trial_proposal_id} does not wait any more, or says in no words what would change."
-            " Begin another talk with what is live, or with another proposal.",
+            f"Proposal {conversation.trial_proposal_id} is no longer open, or its effect cannot be computed."
+            " Begin another talk with the live agent, or with another proposal.",
         )
     return TrialProposal(proposal, would)
 
 
 def find_trial_skill(conversation: Conversation, skill_id: int, *, system: Actor) -> Skill | None:
-    """The runbook as an open proposal would have it, where that proposal is tried."""
+    """The proposed version of a skill, if a proposal for this skill is on trial in the conversation."""
     tried = find_trial(conversation, system=system)
     skill = tried.skill if tried else None
     return skill if skill and skill.pk == skill_id else None
 
 
 def mark_as_proposed(proposed: PromptSnapshot, live: PromptSnapshot, tried: TrialProposal) -> PromptSnapshot:
-    """The prompt with whatever does not stand in the live one named as the proposal's."""
+    """The proposed prompt with the proposal as the owner of every segment that the live prompt does not have."""
     known = {
         segment[:1] + _field_key(segment.source) for part in live.parts for segment in part.segments if segment.source
     }

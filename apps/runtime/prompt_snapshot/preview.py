@@ -1,4 +1,4 @@
-"""What an agent would be told, without opening a session: now, or at a moment of the past."""
+"""Previews an agent's prompt, as of now or a past moment, without opening a session."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ from apps.tenants.models import Agent
 def preview_prompt_input(
     agent: Agent, end_user_key: str, *, system: Actor, moment: datetime | None = None, off_the_record: bool = False
 ) -> PromptInput:
-    """The values of slots 1-5 for this customer; an empty key is nobody."""
+    """The prompt input of slots 1-5 for this customer; an empty key means no customer."""
     if moment is not None:
         return read_prompt_input_at(agent, end_user_key, moment, system=system)
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(end_user_key)
@@ -25,7 +25,7 @@ def preview_prompt_input(
 
 
 def preview_at(agent: Agent, end_user_key: str, moment: datetime | None, *, actor: Actor) -> PromptInput:
-    """The same for a person who asks what an agent was told at a moment, or without one what it is told now."""
+    """The prompt input of slots 1-5 at a past moment, or now if `moment` is None, for a person."""
     if moment is None:
         return read_prompt_input(agent, end_user_key, actor=actor, system=actor, now=timezone.now())
     if moment < agent.created_at:

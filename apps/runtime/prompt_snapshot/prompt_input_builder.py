@@ -1,4 +1,4 @@
-"""Builds the prompt input of slots 1-5 from database rows; each text keeps its row and the person who answers for it.
+"""Builds the prompt input of slots 1-5 from database rows; each text keeps its row and the person responsible for it.
 
 Notes about a customer are shown only in that customer's sessions (R168, R177).
 """
@@ -33,7 +33,7 @@ from apps.tenants.models import Agent, TenantSettings
 
 @dataclass(frozen=True, slots=True)
 class PromptNotes:
-    """What of the notebook a session is told: what is about no customer by its kind, and what it is reminded of with this one."""
+    """The notes that a session shows: those about no customer, by kind, and the reminders about the session's customer."""
 
     reminders: tuple[Passage, ...]
     scratch: tuple[Passage, ...]
@@ -42,7 +42,7 @@ class PromptNotes:
 
 
 def select_notes(notes: Iterable[Note], now: datetime) -> PromptNotes:
-    """What a customer's notes say never stands among those of all (R007)."""
+    """Choose the notes to show. Notes about a customer are kept separate from the agent's general notes (R007)."""
     shown = [note for note in notes if note.kind != Note.Kind.REMINDER or is_due(note.due_at, now)]
     of_all = [note for note in shown if not note.end_user_key]
     theirs = [note for note in shown if note.end_user_key and note.kind == Note.Kind.REMINDER]
@@ -60,7 +60,7 @@ def _note_passage(row: Note) -> Passage:
     )
 
 
-# The acts that change the words of a skill or of a memory.
+# The acts that change the text of a skill or a memory.
 AUTHORING_ACTS = (Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.MEMORY_AMEND)
 
 Stamps = Mapping[FieldKey, FieldAuthorship]
@@ -77,21 +77,21 @@ def read_prompt_input(
     off_the_record: bool = False,
     would: ProposedOutcome | None = None,
 ) -> values.PromptInput:
-    """The values a session that opens `now` is made from, or one that opened with a change that waits for a yes.
+    """The prompt input of a session that opens `now`. If `would` is given, that change counts as approved.
 
-    Of the bare agent nothing learned is read (R001).
+    For an agent without the learning layer nothing learned is read (R001).
     """
     if not agent.has_learning:
         with acting_as(system):
             return default_prompt_input(agent, read_settings(system))
     rows = read_current_rows(agent, end_user_key, actor=actor, system=system)
     prompt_input = _read_input_values(with_change(rows, would) if would else rows, system, now)
-    # Off the record nothing can be written down, so nobody is told to (R178).
+    # An off-the-record agent cannot save anything, so its prompt leaves out the guidance on saving skills (R178).
     return replace(prompt_input, skills_guidance=not off_the_record)
 
 
 def read_prompt_input_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
-    """The same for a session that had opened at a moment of the past."""
+    """The prompt input of a session that opened at a past moment."""
     rows = read_rows_at(agent, end_user_key, moment, system=system)
     return (
         _read_input_values(rows, system, moment, moment)
@@ -101,7 +101,7 @@ def read_prompt_input_at(agent: Agent, end_user_key: str, moment: datetime, *, s
 
 
 def default_prompt_input(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
-    """Without the learning layer: the default prompt. Whom it serves and how it speaks of being an AI still hold (Z-11)."""
+    """The default prompt input, without the learning layer. The agent's flavour and the AI disclosure still apply (Z-11)."""
     disclosure = Disclosure(next(iter(settings), TenantSettings()).ai_disclosure)
     return values.PromptInput(agent_key=None, flavour=Flavour(agent.flavour), disclosure=disclosure)
 
@@ -116,7 +116,7 @@ def _read_input_values(
 
 
 def _find_authors(rows: SourceRows, tenant_id: int, moment: datetime | None) -> Writers:
-    """Whose words a skill or a memory is: who changed it last, or whose proposal was applied then. Texts are not read."""
+    """The author of each skill and memory: who made the last change, or the proposal that it applied. Reads no texts."""
     subjects = [Q(subject_type=row._meta.label_lower, subject_id=row.pk) for row in (*rows.skills, *rows.memories)]
     if not subjects:
         return {}
@@ -133,7 +133,7 @@ def _find_authors(rows: SourceRows, tenant_id: int, moment: datetime | None) -> 
 
 
 def build_prompt_input(rows: SourceRows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
-    """Each row as the value the prompt knows it by, in a session that opens `now`."""
+    """Build the prompt input from the rows, for a session that opens `now`."""
     agent, noted = rows.agent, select_notes(rows.notes, now)
     settings = next(iter(rows.settings), TenantSettings())
     return values.PromptInput(
@@ -159,7 +159,7 @@ def build_prompt_input(rows: SourceRows, known: Stamps, wrote: Writers, now: dat
 
 
 def _passage(row: Governed, field: str, known: Stamps) -> Passage | None:
-    """A text that people write; None where there is none."""
+    """A field that people write, as a passage; None if it is empty."""
     text = getattr(row, field)
     return Passage(text, _source(row, field, known)) if text.strip() else None
 
@@ -180,7 +180,7 @@ def _card(row: Governed, known: Stamps) -> values.IdentityCardInput:
 
 
 def line_card(row: IdentityCard, known: Stamps) -> values.LineCard | None:
-    """Who is in charge of one line; None where the card names nobody."""
+    """The people responsible for one phone line or inbox, from its identity card; None if the card names nobody."""
     name = _passage(row, "assigned_name", known)
     title = _passage(row, "assigned_title", known)
     return values.LineCard(row.line_key, name, title) if name else None
@@ -241,7 +241,7 @@ def _block(row: MemoryBlock, known: Stamps, now: datetime) -> values.PinnedBlock
 
 
 def _memory_passage(row: AgentMemory | MemoryBlock, version: int, author: str, now: datetime) -> Passage:
-    """What a person wrote or let through stands as prose, an agent's own words as data (Z-22); what holds no more is left out."""
+    """A memory text: prose if a person wrote or approved it, else data (Z-22). Expired lines are left out."""
     approver = row.updated_by if row.is_approved else ""
     source = TextProvenance(
         row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint
@@ -250,7 +250,7 @@ def _memory_passage(row: AgentMemory | MemoryBlock, version: int, author: str, n
 
 
 def _tier_passage(row: MemoryTier) -> Passage:
-    """What a person wrote or approved is prose until the next run, the rest is data; what marks a permanent fact is for people."""
+    """A memory tier's text without marks for people: prose if a person wrote or approved it since the last run, else data."""
     approver = row.updated_by if row.is_approved else ""
     source = TextProvenance(row._meta.label_lower, row.pk, row.version, "body", row.updated_by, approver, row.taint)
     return Passage(row.told, source)
@@ -265,7 +265,7 @@ def _profile(rows: SourceRows, known: Stamps, noted: PromptNotes, now: datetime)
 
 
 def _profile_passage(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:
-    """One of the two texts noted of a customer, without what holds no more."""
+    """One of the two texts of a customer's profile, without expired lines."""
     passage = _passage(row, name, known)
     text = drop_expired_lines(passage.text, row.line_dates, now) if passage else ""
     return replace(passage, text=text) if passage and text.strip() else None

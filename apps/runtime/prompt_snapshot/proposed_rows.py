@@ -1,4 +1,4 @@
-"""The rows of a prompt as a change would have them, before anybody has said yes."""
+"""Applies a proposed change to the source rows of a prompt, in memory."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from apps.runtime.prompt_snapshot.source_rows import SourceRows
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
 
-# Where each noun stands among what a prompt is made from.
+# The field of `SourceRows` for each model.
 FIELD_BY_MODEL: Final[Mapping[type[Governed], str]] = MappingProxyType(
     {
         Persona: "personas",
@@ -26,12 +26,12 @@ FIELD_BY_MODEL: Final[Mapping[type[Governed], str]] = MappingProxyType(
         CustomerProfile: "profiles",
     }
 )
-# Behind every rule that stands there.
+# Above the id of every existing rule, so that a proposed rule sorts last.
 FIRST_NEW_RULE_ID: Final = 1 << 60
 
 
 def with_change(rows: SourceRows, would: ProposedOutcome) -> SourceRows:
-    """The rows as they would be. What no prompt carries now, such as a block that is not pinned, comes into none by it."""
+    """The rows with the proposed change. A row that would not appear in the prompt, such as an unpinned block, is not added."""
     row = would.row
     if isinstance(row, Agent | TenantSettings):
         return replace(rows, rules=(*rows.rules, *_new_rules(row, would.values["rules"])))
@@ -59,7 +59,7 @@ def _new_rules(holder: Agent | TenantSettings, lines: Sequence[str]) -> tuple[St
 
 
 def changed_copy(row: Governed, would: ProposedOutcome) -> Governed:
-    """A copy with the values of the change, as of whoever would sign it."""
+    """A copy of the row with the proposed values, and with an operator's taint if the approval would make a person its signer."""
     copied = copy.copy(row)
     for name, value in would.values.items():
         setattr(copied, name, value)

@@ -1,4 +1,4 @@
-"""Storing a prefix for as long as its session lasts, and after it for the record."""
+"""Stores the frozen prefix of a session. It is sent during the session's lifetime and kept as a record afterwards."""
 
 import json
 from functools import lru_cache
@@ -10,18 +10,18 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.prompt.rendering.segments import PromptSnapshot, SlotText, encode_segments
 from apps.runtime.models import Session, SessionPart, SnapshotPart
 
-# Of so many lists of tools the names are known.
+# How many parsed tool lists are cached.
 NAMES_KEPT: Final = 64
 
 
 class PromptUnavailable(Exception):
-    """There is no prompt that a turn could go on with."""
+    """The prompt of a turn cannot be built or restored."""
 
     code: ClassVar[str]
 
 
 def store_snapshot(conversation: Conversation, assembled: PromptSnapshot, tools: SlotText, *, actor: Actor) -> Session:
-    """Store a prefix: its parts once per content, its session as the list of them (R062)."""
+    """Store a prefix: each part once per content, and the session as a list of references to parts (R062)."""
     with acting_as(actor):
         session = Session.objects.create(
             tenant_id=conversation.tenant_id,
@@ -40,12 +40,12 @@ def store_snapshot(conversation: Conversation, assembled: PromptSnapshot, tools:
 
 @lru_cache(NAMES_KEPT)
 def _read_tool_names(definitions: str) -> tuple[str, ...]:
-    """Read once, and held once by all the turns that wait under the same tools."""
+    """The names in a tool list. Cached, so that waiting turns with the same tools share one tuple."""
     return tuple(definition["name"] for definition in json.loads(definitions))
 
 
 def _store_part(part: SlotText, tenant_id: int) -> int:
-    """Its number. Of a part that is there already nothing else is read."""
+    """Store a part unless it exists, and return its id. The text of an existing part is not read."""
     stored, _ = SnapshotPart.objects.only("pk").get_or_create(
         tenant_id=tenant_id,
         slot=part.slot,

@@ -1,4 +1,4 @@
-"""The rows slots 1-5 are made from: as they stand, under the agent's own identity (R003, R014), or as they stood (R062)."""
+"""Reads the source rows of slots 1-5: current rows under the agent's own identity (R003, R014), or past versions (R062)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Row = TypeVar("Row", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """What a prompt is made from. Empty is what is not there or could not be read (R044)."""
+    """The source rows of a prompt. A field is empty if there is no row or it could not be read (R044)."""
 
     agent: Agent
     settings: tuple[TenantSettings, ...] = ()
@@ -43,9 +43,9 @@ class SourceRows:
     notes: tuple[Note, ...] = ()
 
     def stamped(self) -> Iterator[Governed]:
-        """The rows whose authors are asked of the change records, field by field.
+        """The rows whose authors are looked up in the change records, field by field.
 
-        Memory names its author itself, and the records of skills are asked without their texts: both can be long.
+        Memories and skills are left out. Their texts can be long, so their authors are found without reading texts.
         """
         yield self.agent
         yield from (*self.personas, *self.overlays, *self.member_overlays, *self.cards, *self.rules)
@@ -53,11 +53,11 @@ class SourceRows:
 
 
 def read_current_rows(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) -> SourceRows:
-    """What a session that opens now starts from. A failing read leaves its slot out."""
+    """The rows for a session that opens now. If a read fails, its slot is left out."""
     mine = {"agent_id": agent.pk}
     with acting_as(system):
         settings = read_settings(system)
-        # The asking agent's own role does not see the callee's row.
+        # Read as the system, because the agent's own role does not see the row of the other agent.
         asked = InvokableAgent.objects.visible_to(system).filter(**mine).select_related("callee")
         invokable = _read_rows("invokable", asked)
     with acting_as(actor):
@@ -84,7 +84,7 @@ def read_current_rows(agent: Agent, end_user_key: str, *, actor: Actor, system: 
 
 
 def _notes(agent: Agent, end_user_key: str, actor: Actor) -> tuple[Note, ...]:
-    """What is open, of this customer and of none. One statement more, for agents that keep a notebook alone (R177)."""
+    """The open notes about this customer and those about no customer. Agents without a notebook skip this query (R177)."""
     if not agent.has_notebook:
         return ()
     mine = Note.objects.visible_to(actor).open().filter(agent_id=agent.pk, end_user_key__in={"", end_user_key})
@@ -92,12 +92,12 @@ def _notes(agent: Agent, end_user_key: str, actor: Actor) -> tuple[Note, ...]:
 
 
 def read_settings(system: Actor) -> tuple[TenantSettings, ...]:
-    """The tenant's one row of settings; whoever asks acts as the system."""
+    """The tenant's settings row. The caller acts as the system."""
     return _read_rows("settings", TenantSettings.objects.visible_to(system))
 
 
 def read_rows_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> SourceRows:
-    """What a session that opened at a moment started from. Skills are chosen by their use of today: counts have no history."""
+    """The rows of a session that opened at a past moment. Use counts have no history, so today's counts choose the skills."""
     tenant_id, of_agent = agent.tenant_id, {"agent_id": agent.pk}
     with acting_as(system):
         approved = rows_at(Skill, moment, tenant_id, status=Skill.Status.APPROVED, **of_agent)
@@ -111,7 +111,7 @@ def read_rows_at(agent: Agent, end_user_key: str, moment: datetime, *, system: A
             tuple(rows_at(TenantSettings, moment, tenant_id)),
             tuple(rows_at(Persona, moment, tenant_id, status=Persona.Status.ACTIVE, **of_agent)),
             tuple(rows_at(PersonaOverlay, moment, tenant_id, **of_agent)),
-            # Members' own are theirs: a prompt of the past is shown as it was for somebody who had none.
+            # Member overlays are private, so a past prompt is shown without one.
             (),
             tuple(rows_at(IdentityCard, moment, tenant_id, line_key="", **of_agent)),
             tuple(rule for rule in rules if rule.agent_id in {None, agent.pk}),

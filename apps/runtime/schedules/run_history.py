@@ -1,4 +1,4 @@
-"""What came of the runs of schedules, told from the turns that they began."""
+"""The results of scheduled runs, derived from the turns that the runs began."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from apps.schedules.models import Schedule, ScheduleRun
 RUNS_SHOWN = 20
 COUNTED_DAYS = 30
 COUNTED_PERIOD = timedelta(days=COUNTED_DAYS)
-# Between the commit of a run and its turn.
+# The result of a run whose turn has not started yet.
 WAITING = "waiting"
 OUTCOME_LABELS = {
     WAITING: "waits for a worker",
@@ -30,7 +30,7 @@ OUTCOME_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run: what came of it in a word, and why where it came to nothing."""
+    """A scheduled run: its result in one word, and the reason if the run did nothing."""
 
     run: ScheduleRun
     outcome: str
@@ -38,29 +38,29 @@ class RunSummary:
 
     @property
     def planned_at(self) -> datetime:
-        """The time it was planned for."""
+        """The planned time of the run."""
         return self.run.planned_at
 
     @property
     def sentence(self) -> str:
-        """The outcome as people read it."""
+        """The result in words, for people."""
         return OUTCOME_LABELS.get(self.outcome, self.outcome)
 
 
 def runs_of_schedule(schedule: Schedule) -> list[RunSummary]:
-    """The latest runs of one schedule, in two statements; called by whoever acts."""
+    """The latest runs of one schedule, in two queries. The caller acts as an actor."""
     return _summarize_runs(ScheduleRun.objects.filter(schedule=schedule).select_related("conversation")[:RUNS_SHOWN])
 
 
 def last_runs(schedules: Iterable[Schedule]) -> dict[int, RunSummary]:
-    """The latest run of each schedule, in two statements."""
+    """The latest run of each schedule, in two queries."""
     ids = [schedule.pk for schedule in schedules]
     latest = ScheduleRun.objects.filter(schedule__in=ids).order_by("schedule_id", "-id").distinct("schedule_id")
     return {summary.run.schedule_id: summary for summary in _summarize_runs(latest)}
 
 
 def outcome_totals(schedule: Schedule) -> list[tuple[str, int]]:
-    """How often what came of it lately, the commonest first, in one statement; called by whoever acts."""
+    """The results of recent runs with their counts, the most frequent first, in one query. The caller acts as an actor."""
     first = Turn.objects.filter(conversation=OuterRef("conversation")).order_by("id")
     lately = ScheduleRun.objects.filter(schedule=schedule, created_at__gt=Now() - COUNTED_PERIOD).order_by()
     came = Coalesce(NullIf(Subquery(first.values("outcome")[:1]), Value("")), Subquery(first.values("status")[:1]))
@@ -71,7 +71,7 @@ def outcome_totals(schedule: Schedule) -> list[tuple[str, int]]:
 
 def _summarize_runs(runs: QuerySet[ScheduleRun]) -> list[RunSummary]:
     found = list(runs)
-    # The first turn of the conversation is the run's; a later one answers whoever wrote there.
+    # The first turn of the conversation belongs to the run. Later turns answer people who wrote in the conversation.
     turns = Turn.objects.filter(conversation__in=[run.conversation_id for run in found if run.conversation_id])
     first = {turn.conversation_id: turn for turn in turns.order_by("-id")}
     return [_summarize_run(run, first.get(run.conversation_id or 0)) for run in found]

@@ -1,7 +1,7 @@
-"""Schedules that came due: the run, a fresh conversation and what the agent is to do, in one commit or not at all (R119-R123).
+"""Runs due schedules. The run, a new conversation and the agent's task are written in one commit (R119-R123).
 
-Whichever worker locks the clock runs the schedule; who comes second finds it moved on. A worker that dies before the commit
-leaves nothing, one that dies afterwards a turn that waits like every other.
+The worker that locks the schedule's clock runs the schedule and advances the clock, so a second worker finds nothing due. If a
+worker dies before the commit, nothing is stored. If it dies afterwards, the next sweep finds the pending turn like any other.
 """
 
 import logging
@@ -41,7 +41,7 @@ Result = ScheduleRun.Result
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run in the making."""
+    """A scheduled run that is about to begin."""
 
     schedule: Schedule
     planned_at: datetime
@@ -50,7 +50,7 @@ class PlannedRun:
 
 
 class RunRefused(Exception):
-    """A run that does not begin; `code` says why in one word."""
+    """The run cannot begin; `code` is the reason in one word."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -59,22 +59,22 @@ class RunRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DueWork:
-    """(tenant id, conversation id) of every turn that is due, those included that schedules begin now, and (tenant id, id) of
-    every delivery."""
+    """The due work: (tenant id, conversation id) of each turn, including those just begun by schedules, and (tenant id, id) of
+    each webhook delivery."""
 
     turns: list[tuple[int, int]]
     deliveries: list[tuple[int, int]]
 
 
 def collect_due_work() -> DueWork:
-    """All that is due, found in one look."""
+    """Find all due turns and deliveries, after running due schedules and erasing due conversations."""
     due = due_work_of_kinds("schedule_runs", "turns", "webhook_deliveries", "off_the_record_erasures")
     erase_due_conversations(due["off_the_record_erasures"])
     return DueWork([*run_due_schedules(due["schedule_runs"]), *due["turns"]], due["webhook_deliveries"])
 
 
 def run_due_schedules(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Run these schedules; the conversations they opened. One that fails keeps no other from running, and stays due."""
+    """Run these schedules and return the conversations they opened. A failing schedule stays due and does not stop the others."""
     opened = []
     for tenant_id, schedule_id in due:
         try:
@@ -86,20 +86,20 @@ def run_due_schedules(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def run_if_due(tenant_id: int, schedule_id: int) -> int | None:
-    """Run one schedule whose time has come; the conversation it opened. None if another worker did, or nothing began."""
+    """Run a schedule if it is due, and return the conversation it opened. None if another worker ran it or no run began."""
     system = system_actor(tenant_id, "worker")
     with acting_as(system):
         clock = _claim_clock(schedule_id, system)
         if clock is None:
             return None
         schedule = clock.schedule
-        # Annotated: the database's moment, by which the schedule was found due.
+        # Annotated by the query: the database's time, by which the schedule was found due.
         now: datetime = clock.now  # type: ignore[attr-defined]
         due = find_due_run(schedule.cron, schedule.timezone, clock.next_run_at, now, schedule.missed_runs)
         clock.next_run_at = due.next_run_at
         clock.save(update_fields=["next_run_at"])
         if ScheduleRun.objects.filter(schedule=schedule, planned_at=due.latest).exists():
-            # Whoever changed the plan did so by a clock that was behind the database's.
+            # A process whose clock is behind the database's has changed the plan.
             return None
         run = (
             _begin_or_refuse(PlannedRun(schedule, due.latest, due.missed), system)
@@ -111,7 +111,7 @@ def run_if_due(tenant_id: int, schedule_id: int) -> int | None:
 
 
 def run_schedule_now(schedule_id: int, *, actor: Actor) -> ScheduleRun:
-    """Run an approved or paused schedule once, beside its plan. A run that cannot begin says why."""
+    """Run an approved or paused schedule once, outside of its planned times. Raises Conflict if the run cannot begin."""
     authorize(actor, Act.SCHEDULE_RUN, actor.tenant_id)
     with recording_refusals(actor, Act.SCHEDULE_RUN), acting_as(actor):
         schedule = Schedule.objects.visible_to(actor).select_related("agent").filter(pk=schedule_id).first()
@@ -198,7 +198,7 @@ def _render_task(plan: PlannedRun, skill: Skill) -> str:
 
 
 def _refuse_if_running(schedule: Schedule) -> None:
-    """Two runs of one plan at once would do the same work; with a model that fails for a day they would be hundreds."""
+    """Refuse a run while the last one has not ended. Runs would repeat work, and hundreds could pile up while a model is down."""
     last = ScheduleRun.objects.filter(schedule=schedule, result=Result.STARTED).first()
     if last is None:
         return

@@ -1,4 +1,4 @@
-"""The books of the prompt cache: for each call what it should have read, what it was billed, and why where they differ (R185)."""
+"""The prompt cache ledger: the tokens that each call should have read from the cache, the bill, and causes of misses (R185)."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ from apps.runtime.turn_store.turn_journal import read_history
 
 logger = logging.getLogger(__name__)
 
-# The provider counts tokens its own way, so a small difference is none.
+# The provider counts tokens in its own way, so a small difference does not count as a miss.
 TOLERATED_TOKENS = 64
 TOLERATED_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMiss:
-    """Tokens that were cached and were not read. `is_expected` where a declared cause explains it."""
+    """A cache miss: tokens that should have been read from the cache and were not. `is_expected` if a known cause explains it."""
 
     cause: str
     detail: str
@@ -47,13 +47,13 @@ class CacheMiss:
 
 
 def build_call_notes(planned: PlannedCall, reply: ModelReply, account: PromptCachePlanner) -> CallNotes:
-    """What is kept of a call beside its usage. The books may be wrong or unreadable; a paid answer is never lost to them."""
+    """The notes on a call that are stored with its usage. An error while finding a miss never loses the paid answer."""
     usage = reply.usage
     billed = ChargedTokens(usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens)
     expected_read = _expected_read(planned, billed, account)
     miss = _try_find_miss(planned, billed, reply, account)
     sizes = ((each.slot, each.block.tokens) for each in planned.blocks)
-    # Without a price the plan reckons in shares, which are no money.
+    # Without a price, the plan's cost is in shares of a token's price, not in money.
     is_priced = price_of(account.model, account.rates) is not None
     ledger: JsonObject = {
         "expected": {name: tokens for name, tokens in asdict(planned.expected).items() if tokens},
@@ -79,7 +79,7 @@ def build_call_notes(planned: PlannedCall, reply: ModelReply, account: PromptCac
 
 
 def _expected_read(planned: PlannedCall, billed: ChargedTokens, account: PromptCachePlanner) -> int:
-    """In the provider's own tokens where it measured this prefix before, else the estimate, stretched to its bill."""
+    """The tokens that the call should have read from the cache: as the provider measured before, else as estimated."""
     measured = account.earlier.measured.get(planned.hit) if account.earlier else None
     scale = billed.total / max(planned.along[-1].tokens, 1)
     return round(planned.expected.read * scale) if measured is None else measured
@@ -92,14 +92,14 @@ def _try_find_miss(
         return _find_miss(planned, billed, reply, account)
     except (DatabaseError, PrefixChanged, KeyError, TypeError, ValueError) as error:
         logger.warning("cache miss could not be explained", extra={"error": type(error).__name__})
-        sentence = "More was expected to be read, and the call before cannot be read back to say why."
+        sentence = "The cache should have held more of the prompt. The previous call cannot be read, so the cause is not known."
         return CacheMiss("unexplained", sentence, 0, is_expected=False)
 
 
 def _find_miss(
     planned: PlannedCall, billed: ChargedTokens, reply: ModelReply, account: PromptCachePlanner
 ) -> CacheMiss | None:
-    """Only lengths that the provider measured itself are held against it: estimates differ from text to text."""
+    """The cache miss of a call, or None. Prefix lengths measured by the provider are compared, since estimates vary by text."""
     earlier = account.earlier or CachedPrefixes()
     before, tolerated = earlier.before, max(TOLERATED_TOKENS, TOLERATED_SHARE * billed.total)
     left = earlier.measured.get(before.longest_live(planned.requested_at), 0) if before else 0
@@ -108,7 +108,7 @@ def _find_miss(
     if before and left - billed.read > tolerated:
         return _explain_miss(before, planned, left - billed.read, reply, account, is_held=unread <= tolerated)
     if unread > tolerated and not (before and before.is_stand_in != reply.is_stand_in):
-        sentence = "Another conversation had left this cached, and the provider did not have it any more, or not yet."
+        sentence = "Another conversation had cached this prefix, and the provider did not have it any more, or not yet."
         return CacheMiss("not_cached", sentence, unread, is_expected=False)
     return None
 
@@ -124,14 +124,16 @@ def _explain_miss(
 ) -> CacheMiss:
     if before.model != account.model or before.is_stand_in != reply.is_stand_in:
         asked = before.model if before.model != account.model else "another endpoint"
-        return CacheMiss("another_model", f"Before, {asked} was asked; models share no cache.", lost, is_expected=True)
+        return CacheMiss(
+            "another_model", f"The previous call went to {asked}; models share no cache.", lost, is_expected=True
+        )
     frozen, messages = _previous_request(before, account)
     where = first_difference(
         tuple(_sent_blocks(frozen, build_request_blocks(frozen, messages))),
         tuple(_sent_blocks(account.frozen, planned.blocks)),
     )
     if not before.is_kept and (where is None or where.slot is Slot.TURN):
-        sentence = "The turn before was given up or taken again; what it said was not kept."
+        sentence = "The previous turn failed or was claimed again, so its messages were not kept."
         return CacheMiss("turn_repeated", sentence, lost, is_expected=True, where=where)
     if where is None:
         return _explain_without_difference(before, planned, lost, is_held=is_held)
@@ -143,30 +145,30 @@ def _explain_miss(
 
 
 def _explain_change(before: PreviousCall, where: FirstDifference, lost: int, account: PromptCachePlanner) -> CacheMiss:
-    """What parts two requests of one session."""
+    """The cause of a difference between two requests of one session."""
     if where.slot is Slot.TURN and before.window_start != account.window_start:
         return CacheMiss(
             "history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where
         )
     if where.slot is Slot.TURN and account.is_cut:
-        sentence = "A learning version was withdrawn; what it had said was left out of the history."
+        sentence = "A learning version was withdrawn, so its bullets were left out of the history."
         return CacheMiss("learning_withdrawn", sentence, lost, is_expected=True, where=where)
     sentence = f"The request changed within its session. {_describe_parting(where)}"
     return CacheMiss("bytes_changed", sentence, lost, is_expected=False, where=where)
 
 
 def _explain_without_difference(before: PreviousCall, planned: PlannedCall, lost: int, *, is_held: bool) -> CacheMiss:
-    """The journal shows no difference: either there is none, or what it keeps of the call before was changed as well."""
+    """The cause if the journal shows no difference: the bytes are equal, or the journal's copy of the call changed too."""
     places = zip(before.block_hashes, planned.block_hashes, sampled_blocks(len(planned.blocks)), strict=False)
     changed = next((planned.blocks[place] for old, new, place in places if old != new), None)
     if changed:
         where = FirstDifference(changed.slot, changed.label, 0, None)
-        sentence = (
-            f"What stands in {changed.label} is not what was sent before, and the journal's copy of it changed as well."
-        )
+        sentence = f"The content of {changed.label} differs from the previous call, and the journal's copy of it changed as well."
         return CacheMiss("bytes_changed", sentence, lost, is_expected=False, where=where)
     if is_held:
-        return CacheMiss("look_back", "No mark stood near enough to find what was cached.", lost, is_expected=True)
+        return CacheMiss(
+            "look_back", "No cache mark was near enough to find the cached prefix.", lost, is_expected=True
+        )
     sentence = "The bytes are the same as in the call before; the provider did not have them any more."
     return CacheMiss("not_cached", sentence, lost, is_expected=False)
 
@@ -181,7 +183,7 @@ def _describe_parting(where: FirstDifference) -> str:
 
 
 def _previous_request(before: PreviousCall, account: PromptCachePlanner) -> tuple[SessionPrefix, Sequence[JsonObject]]:
-    """The call before as it was sent: in this turn as it is remembered, else as the journal has it."""
+    """The previous request as it was sent: from memory if it belongs to this turn, else from the journal."""
     if before.messages is not None:
         return account.frozen, before.messages
     with acting_as(account.actor):

@@ -1,13 +1,13 @@
-"""The prompt cache plan of each model call in a turn: where cache marks go, and the bill to expect (R181-R185).
+"""Plans the prompt cache for each model call of a turn: the positions of cache marks, and the expected bill (R181-R185).
 
-A provider caches a prompt from its beginning up to a mark, for five minutes or for an hour. Reading cached tokens is cheap, and
-writing them costs more than sending them uncached. The planner knows from the journal which prefixes this conversation and
-others left in the cache, and from the last hour how often others send the same bytes. For each call it does four things:
+A provider caches a prompt from its beginning up to a mark, for five minutes or for an hour. Reading cached tokens is cheap, but
+writing them costs more than sending them uncached. The journal shows which prefixes this and other conversations left in the
+cache, and how often other conversations sent the same bytes in the last hour. For each call the planner does four things:
 
 1. It splits the request into blocks in hashing order (tools, frozen sections, messages), and hashes the prefix up to each block.
-2. It looks each prefix up among those that earlier calls left.
-3. It lets `plan_marks` choose the marks that make this call and the next ones cheapest.
-4. It works out by the provider's published rules what the call reads and writes. The ledger compares this with the real bill.
+2. It looks up each prefix among those that earlier calls left in the cache.
+3. It calls `plan_marks` to choose the marks that minimise the cost of this call and the next ones.
+4. It predicts by the provider's published rules what the call reads and writes. The ledger compares the prediction with the bill.
 
 An example. Three blocks: the agent's sections with 4,000 tokens, a customer profile with 500 and a first message with 200. Four
 other conversations of the agent began in the last hour.
@@ -18,7 +18,8 @@ other conversations of the agent began in the last hour.
                                 marks: 1h after the sections, the profile and the reply, 5m after the message
                                 bill: 4,700 read, 150 written for an hour, 100 for five minutes
 
-A wrong guess makes a call dearer, never wrong. After a worker's restart the planner reads the earlier calls again.
+A wrong prediction makes a call more expensive but never changes its answer. After a worker restarts, the planner reads the
+earlier calls from the journal again.
 """
 
 from collections.abc import Sequence
@@ -53,18 +54,18 @@ from apps.runtime.turn_store.cached_prefixes import (
     sampled_blocks,
 )
 
-# Half of all customers answer within 75 seconds (MEASUREMENTS A3), and a call with tools is followed by another at once.
+# Half of all customers answer within 75 seconds (MEASUREMENTS A3), and a call that uses tools is followed by another at once.
 NEXT_CALL = Reuse(soon=0.75, later=0.12)
-# What caching costs in shares of the price of a token, for a model whose price is not known.
+# Token rates relative to the price of one uncached token, for a model whose price is not known.
 PRICE_SHARES = TokenRates(Decimal(1), Decimal(5), Decimal("0.1"), Decimal("1.25"), Decimal(2))
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """One call as it will be sent, with the bill that the rules let expect."""
+    """A model call that is about to be sent, with its expected bill by the provider's rules."""
 
     blocks: tuple[RequestBlock, ...]
-    # The prompt up to the end of each block.
+    # The prefix of the prompt up to the end of each block.
     along: tuple[Prefix, ...]
     plan: BreakpointPlan
     settled: CacheSettlement
@@ -81,7 +82,7 @@ class PlannedCall:
 
     @property
     def hit(self) -> str:
-        """The hash of the prefix that should be read; empty if none should."""
+        """The hash of the prefix that should be read from the cache; empty if none should."""
         expected_read = self.expected.read
         if not expected_read:
             return ""
@@ -89,23 +90,23 @@ class PlannedCall:
 
     @property
     def agent_prefix_sha256(self) -> str:
-        """The hash of what all customers of the agent share, tools included."""
+        """The hash of the prefix that is the same for all customers of the agent, tools included."""
         return _shared_prefix(PrefixScope.AGENT, self.blocks, self.along)
 
     @property
     def workspace_prefix_sha256(self) -> str:
-        """The hash of what agents share; nearly nothing, unless the contract comes first."""
+        """The hash of the prefix that all agents share. It is nearly empty unless the contract comes first."""
         return _shared_prefix(PrefixScope.WORKSPACE, self.blocks, self.along)
 
     @property
     def block_hashes(self) -> tuple[str, ...]:
-        """Short hashes of some prefixes. Two calls differ first where their hashes do."""
+        """Short hashes of sampled prefixes. The first pair of hashes that differ shows where two calls begin to differ."""
         sampled = (self.along[index] for index in sampled_blocks(len(self.along)))
         return tuple(prefix.digest.hex()[:HASH_CHARACTERS] for prefix in sampled)
 
     @property
     def marks(self) -> tuple[CacheMark, ...]:
-        """The marks of the call, from the beginning of the prompt on."""
+        """The cache marks of the call, in prompt order."""
         placed = zip(self.blocks, self.along, self.plan.marks, strict=True)
         return tuple(
             CacheMark(block.slot, block.message, lifetime, prefix.tokens)
@@ -115,25 +116,25 @@ class PlannedCall:
 
     @property
     def entries(self) -> dict[str, list[int]]:
-        """What the call leaves cached: the hash of each prefix, its lifetime in seconds and its length in tokens."""
+        """The prefixes that the call leaves in the cache: by hash, the lifetime in seconds and the length in tokens."""
         tokens = {prefix.digest: prefix.tokens for prefix in self.along}
         return {key.hex(): [entry.lifetime_seconds, tokens[key]] for key, entry in self.settled.entries.items()}
 
 
 @dataclass(slots=True)
 class PromptCachePlanner:
-    """Plans the calls of one turn, and keeps from call to call which prefixes are cached."""
+    """Plans the model calls of one turn, and tracks from call to call which prefixes are cached."""
 
     frozen: SessionPrefix
     model: str
     conversation_id: int
     actor: Actor
-    # Earlier calls as the claim of the turn read them. They are decoded for the first plan and dropped then.
+    # Earlier calls as they came with the claim. The first plan decodes them and then drops them.
     earlier_calls: EarlierCalls | None
     window_start: int = 0
     is_cut: bool = False
     rates: RateOverrides = field(default_factory=dict)
-    # The cached prefixes, from the first plan on.
+    # The cached prefixes; None before the first plan.
     earlier: CachedPrefixes | None = None
     # The last call that was planned.
     planned: PlannedCall | None = None
@@ -163,17 +164,17 @@ class PromptCachePlanner:
         return self.planned
 
     def price(self, planned: PlannedCall) -> int:
-        """The expected cost of the prompt in micro-dollars, without the reply; 0 where no price is known."""
+        """The expected cost of the prompt in micro-dollars, without the reply; 0 if the model has no known price."""
         bill = planned.expected
         usage = Usage(bill.uncached, 0, bill.read, bill.written_5m, bill.written_1h)
         return cost_micro_usd(self.model, usage, self.rates) or 0
 
     def cost(self, reply: ModelReply) -> int | None:
-        """The cost of a call in micro-dollars; None where no price is known."""
+        """The cost of a call in micro-dollars; None if the model has no known price."""
         return reply_cost_micro_usd(reply, self.rates)
 
     def keep(self, planned: PlannedCall, reply: ModelReply) -> None:
-        """Remember what the call wrote to the cache: it can be read as soon as the response begins."""
+        """Add the prefixes that the call wrote to the cache, which can be read as soon as the response begins."""
         earlier = self.earlier or CachedPrefixes()
         earlier.keep(planned.entries, planned.requested_at, reply.usage.cached_tokens)
         earlier.before = PreviousCall(
@@ -190,7 +191,7 @@ class PromptCachePlanner:
         self.earlier = earlier
 
     def _place_blocks(self, messages: Sequence[JsonObject]) -> tuple[RequestBlock, ...]:
-        """The request's blocks; a turn's later calls only add to what its first one sent."""
+        """The request's blocks. If the request only extends the last one, the last one's blocks are reused."""
         last = self.planned
         if last is None:
             return build_request_blocks(self.frozen, messages)
@@ -219,7 +220,7 @@ def _planned_block(placed: RequestBlock, prefix: Prefix, earlier: CachedPrefixes
 
 
 def _expectation(earlier: CachedPrefixes) -> ReuseExpectation:
-    """Others will write as often as they did in the last hour; a customer seldom holds two conversations at once."""
+    """Estimate the reuse of prefixes: other conversations as often as in the last hour, and none by the same customer."""
     return ReuseExpectation(
         NEXT_CALL,
         customer=reuse_at_rate(0),
@@ -229,6 +230,6 @@ def _expectation(earlier: CachedPrefixes) -> ReuseExpectation:
 
 
 def _shared_prefix(reach: PrefixScope, blocks: Sequence[RequestBlock], along: Sequence[Prefix]) -> str:
-    """The hash of the longest prefix that reaches no further than `reach`; empty if there is none."""
+    """The hash of the longest prefix whose scope is at most `reach`; empty if there is none."""
     shared = [prefix.digest for block, prefix in zip(blocks, along, strict=True) if block.reach <= reach]
     return shared[-1].hex() if shared else ""

@@ -1,4 +1,4 @@
-"""One call of the model in hashing order: tools, frozen slots, messages; each block with its place and its size."""
+"""A model request as blocks in hashing order: tools, frozen slots, messages; each block with its position and size."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import SlotText
 from apps.runtime.sessions.session_prefix import DEFINITIONS_KEPT, SessionPrefix, read_definitions
 
-# Of the blocks of system prompts.
+# The most system prompt blocks that are kept in memory.
 BLOCKS_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
 class RequestBlock:
-    """A block with the slot it belongs to, and who else sends the same bytes up to here.
+    """A block with its slot. `reach` is the scope of requests whose bytes are the same up to the end of the block.
 
-    `message` is the index of its message; blocks before the messages have none.
+    `message` is the index of its message; blocks before the messages have None.
     """
 
     slot: Slot
@@ -30,19 +30,19 @@ class RequestBlock:
 
     @property
     def label(self) -> str:
-        """What people call the place."""
+        """The block's position in words, for people."""
         return self.slot.name.lower() if self.message is None else f"message {self.message + 1}"
 
 
 def build_request_blocks(frozen: SessionPrefix, messages: Sequence[JsonObject]) -> tuple[RequestBlock, ...]:
-    """The request's blocks; their contents are hashed as the model's provider would, marks apart."""
+    """The request's blocks. Their contents are hashed without cache marks, as the provider does."""
     return (*_tools(frozen.tools.text), *_system(frozen), *_messages(messages))
 
 
 def extend_request_blocks(
     known: Sequence[RequestBlock], messages: Sequence[JsonObject], start: int
 ) -> tuple[RequestBlock, ...]:
-    """The same for a request that goes on behind one whose blocks are known, with the messages from `start` on."""
+    """The blocks of a request that extends a known one with the messages from `start` on."""
     return (*known, *_messages(messages[start:], start))
 
 
@@ -54,7 +54,7 @@ def _tools(text: str) -> tuple[RequestBlock, ...]:
 
 
 def _system(frozen: SessionPrefix) -> Iterator[RequestBlock]:
-    """A slot that is shared by all agents is so only as long as nothing before it is one agent's own."""
+    """The blocks of the frozen slots. A slot is shared by all agents only if every slot before it is too."""
     reach = PrefixScope.WORKSPACE
     for part, text in zip(frozen.assembled.parts, frozen.assembled.blocks, strict=True):
         reach = max(reach, _reach(part))
@@ -63,7 +63,7 @@ def _system(frozen: SessionPrefix) -> Iterator[RequestBlock]:
 
 @lru_cache(maxsize=BLOCKS_KEPT)
 def _system_block(text: str) -> CacheBlock:
-    """Made once for all turns that are sent these bytes."""
+    """The block of a slot's text. Cached, so that turns with the same bytes share it."""
     return block_of("system", SystemBlock(text).wire)
 
 

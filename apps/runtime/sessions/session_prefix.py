@@ -1,4 +1,4 @@
-"""Frozen sessions: assembled once, stored by content, sent byte for byte until the conversation falls silent (R041, R062)."""
+"""Frozen sessions: the prompt is rendered once, stored by content, and sent unchanged until the session ends (R041, R062)."""
 
 import hashlib
 import json
@@ -41,20 +41,20 @@ from apps.tenants.models import Agent
 logger = logging.getLogger(__name__)
 
 TOOLS = "tools"
-# Before the slots of the system prompt, in what a claim brings.
+# The position of the tools in a claim, before the slots of the system prompt.
 TOOLS_POSITION = -1
 DEFINITIONS_KEPT = 256
 
 
 class PrefixChanged(PromptUnavailable):
-    """What would be sent is not what was frozen; nothing is sent instead."""
+    """The prefix to be sent differs from the frozen one, so nothing is sent."""
 
     code = "prefix_changed"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPrefix:
-    """A session with the prefix it was opened on: the tools' definitions and the system prompt."""
+    """A session with its frozen prefix: the tool definitions and the system prompt."""
 
     session: Session
     assembled: PromptSnapshot
@@ -62,11 +62,11 @@ class SessionPrefix:
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The tools as they were when the session opened, whatever a release made of them since."""
+        """The tool definitions that the session froze when it opened, even if a release has changed them since."""
         return read_definitions(self.tools.text)
 
     def verified(self) -> "SessionPrefix":
-        """Refused if it is not to the byte what was frozen, or if somebody else would answer for its bytes (R043)."""
+        """The prefix itself. Raises PrefixChanged if its bytes or their owners differ from those frozen (R043)."""
         if self.assembled.sha256 != self.session.prefix_sha256:
             raise PrefixChanged(f"The prefix of session {self.session.pk} no longer has the hash it was frozen with.")
         if self.session.tools_sha256 not in {"", _sha256(self.tools.text)}:
@@ -75,11 +75,11 @@ class SessionPrefix:
 
 
 def is_session_over(running: CurrentSession, agent: Agent, now: datetime) -> bool:
-    """Whether a new session begins: the conversation was silent too long, or the session is too old (R064, Z-5)."""
+    """Whether a new session has to begin, because the session was unused for too long or is too old (R064, Z-5)."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
     session, oldest = running.session, agent.max_session_age_seconds
-    # A session of a release that did not freeze tools is over: what it was told cannot be sent again whole.
+    # Early releases did not freeze tools. Their sessions are over, since their requests cannot be repeated exactly.
     return session.tools_id is None or is_stale(running.used_at, now, idle_seconds, session.snapshot_at, oldest)
 
 
@@ -91,7 +91,7 @@ def open_session(
     agent_actor: Actor,
     outside: tuple[ToolDefinition, ...] = (),
 ) -> SessionPrefix:
-    """Freeze what the nouns say now."""
+    """Open a session: render the prompt from the current rows and freeze it."""
     reads = partial(
         read_prompt_input,
         agent,
@@ -117,25 +117,25 @@ def open_session(
 
 
 def _share_part(tenant_id: int, part: SlotText) -> SlotText:
-    """The part that another turn of this process waits with, where it is the same to its owners."""
+    """The copy of this part that all turns of the process share."""
     return FROZEN_PARTS.keep(tenant_id, part.sha256, part)
 
 
 def tools_part(agent: Agent, offer: ToolOffer, outside: tuple[ToolDefinition, ...] = ()) -> SlotText:
-    """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
+    """The allowed tools as slot 0 of the frozen prefix: built-in ones first, in the order of the allow list (R058).
 
-    Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
-    no more than its prompt (R001, R004).
+    If there are too many tools, the last ones are reached through routing tools (R125). An agent without the learning layer has
+    neither the layer's tools nor its prompt (R001, R004).
     """
     ours = builtin_tools(offer) if agent.has_learning else ()
     offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
-    # One definition a line, so that a difference shows which tool it is about.
+    # One definition per line, so that a diff shows the tool that changed.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)
     return SlotText(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
 
 
 def load_prefix(session: Session) -> SessionPrefix:
-    """The session with its prefix, read back from the parts it refers to."""
+    """The session with its prefix, read from its stored parts."""
     places = session.parts.select_related("part")
     assembled = PromptSnapshot(tuple(_read_snapshot_part(place.part) for place in places))
     tools = (
@@ -147,7 +147,7 @@ def load_prefix(session: Session) -> SessionPrefix:
 
 
 def prefix_from_claim(running: CurrentSession, known: Mapping[str, SlotText]) -> SessionPrefix:
-    """The same of a session that came with a claim, whose parts may be known already."""
+    """The session that came with a claim, with its prefix. `known` are parts that this process has cached, by mark."""
     tenant_id = running.session.tenant_id
     parts = {stored.position: known.get(stored.mark) or _keep_part(stored, tenant_id) for stored in running.parts}
     assembled = PromptSnapshot(tuple(part for position, part in parts.items() if position != TOOLS_POSITION))
@@ -167,7 +167,7 @@ def _read_snapshot_part(stored: SnapshotPart) -> SlotText:
 def _decode_part(number: int, slot_number: int, text: str, segments: SegmentTable | None, sha256: str) -> SlotText:
     slot = Slot(slot_number)
     if segments is None:
-        # Frozen before owners were kept.
+        # An earlier release froze this part without owners.
         return SlotText(slot, (Segment(text, None, "unrecorded"),))
     try:
         part = decode_segments(slot, text, segments)
@@ -180,7 +180,7 @@ def _decode_part(number: int, slot_number: int, text: str, segments: SegmentTabl
 
 @lru_cache(maxsize=DEFINITIONS_KEPT)
 def read_definitions(text: str) -> tuple[ToolDefinition, ...]:
-    """Read once for all sessions with these tools: a worker holds thousands of turns, and asks three times in each."""
+    """The parsed tool definitions. Cached, since a worker has thousands of turns, and each needs the definitions three times."""
     return tuple(ToolDefinition(**definition) for definition in json.loads(text))
 
 

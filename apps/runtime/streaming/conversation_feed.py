@@ -1,4 +1,4 @@
-"""What has come to stand in a conversation since somebody looked last: told from the journal and the transcript, in their order."""
+"""The feed of a conversation: its events after a cursor, in order, from the journal and the transcript."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ BATCH_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class ConversationFeedCursor:
-    """How far somebody has heard: the last message, tool step and turn."""
+    """A position in the feed: the last message, tool step and turn event that a client has received."""
 
     message_id: int = 0
     step_id: int = 0
@@ -31,7 +31,7 @@ class ConversationFeedCursor:
 
     @classmethod
     def read(cls, value: str) -> Self | None:
-        """As it was given; None where it is none."""
+        """Parse a cursor; None if the value is not one."""
         parts = value.split("-")
         if len(parts) != 4 or not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts[:3]):
             return None
@@ -41,7 +41,7 @@ class ConversationFeedCursor:
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """One thing that happened, and where whoever heard it stands now."""
+    """An event of the feed, and the cursor after it."""
 
     event: str
     told: Mapping[str, object]
@@ -49,7 +49,7 @@ class FeedEvent:
 
 
 def current_cursor(conversation_id: int, *, actor: Actor) -> ConversationFeedCursor:
-    """Where a conversation stands now; refused where the actor does not see it."""
+    """The cursor at the end of a conversation's feed. Raises NotVisible if the actor does not see the conversation."""
     with _visible_conversation(conversation_id, actor):
         messages = Message.objects.filter(conversation=conversation_id).order_by("-pk")
         steps = ToolStep.objects.filter(turn__conversation=conversation_id).order_by("-pk")
@@ -63,13 +63,13 @@ def current_cursor(conversation_id: int, *, actor: Actor) -> ConversationFeedCur
 
 
 def events_since(conversation_id: int, place: ConversationFeedCursor, *, actor: Actor) -> list[FeedEvent]:
-    """What happened behind a place: tools that were called, replies, and turns that began or ended."""
+    """The events after a cursor: tool calls, replies, and turns that began or ended."""
     with _visible_conversation(conversation_id, actor):
         return list(_read_events(conversation_id, place))
 
 
 def change_marks(conversation_ids: Collection[int], tenant_id: int) -> Mapping[int, Hashable]:
-    """What differs, of each of a tenant's conversations, as soon as something happens in it. One statement for all of them."""
+    """For each of a tenant's conversations, a mark that changes with every event of the conversation. Uses one query."""
     if not conversation_ids:
         return {}
     messages = Message.objects.filter(conversation=OuterRef("pk")).order_by("-pk").values("pk")
@@ -90,7 +90,7 @@ def _visible_conversation(conversation_id: int, actor: Actor) -> Iterator[None]:
 
 
 def _read_events(conversation_id: int, place: ConversationFeedCursor) -> Iterator[FeedEvent]:
-    """So many of a kind at once. What a turn called and said is told before its end, so an end is read first and told last."""
+    """A batch of events of each kind. Turns are read first but returned last, so that a turn's events precede its end."""
     moved_on = Turn.objects.filter(_turn_has_moved(place), conversation=conversation_id)
     turns = list(moved_on.order_by("pk")[:BATCH_SIZE])
     steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")[

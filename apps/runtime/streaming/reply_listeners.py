@@ -1,4 +1,4 @@
-"""Whoever wants to hear an answer while the model still says it: text, piece by piece, of one turn."""
+"""Listeners that receive a turn's reply in pieces while the model is still writing it."""
 
 import logging
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from apps.runtime.turn_store.turn_claim import TurnClaim
 
 logger = logging.getLogger(__name__)
 
-# Who listens to a turn, asked before each call of its model; nobody, most of the time. It is asked on the event loop and must
-# not wait, and neither must the listener.
+# Looks up the listener of a turn before each model call; most turns have none. Both the lookup and the listener run on the event
+# loop and must not block.
 ListenerLookup: TypeAlias = Callable[[TurnClaim], Listener | None]
 
 
 def no_listener(_claimed: TurnClaim) -> Listener | None:
-    """Nobody listens."""
+    """A lookup that finds no listener."""
     return None
 
 
 def guarded_listener(lookup: ListenerLookup, claimed: TurnClaim) -> Listener | None:
-    """The turn's listener, of whom the turn depends in nothing: one that fails hears no more, and the answer is still given."""
+    """The turn's listener, wrapped so that its failure never affects the turn: a listener that fails is not called again."""
     listener = _look_up_listener(lookup, claimed)
     if listener is None:
         return None

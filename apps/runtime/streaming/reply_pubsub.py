@@ -1,7 +1,7 @@
-"""Answers told while they are said, from the worker that hears them to whoever holds a stream open in a web process.
+"""Streams a reply, while the model is writing it, from the worker to the web processes that have an open stream.
 
-It goes over the broker's channels, which keep nothing: what nobody listens to is gone, and what is lost on the way is told by
-the next piece, which carries all that was said so far. No turn depends on any of it.
+The broker's pub/sub channels carry the stream and store nothing. A lost piece does no harm, since each piece contains the whole
+text so far. No turn depends on the stream.
 """
 
 import json
@@ -21,34 +21,34 @@ from apps.runtime.turn_store.turn_claim import TurnClaim
 
 logger = logging.getLogger(__name__)
 
-# Where a web process says which conversation somebody listens to, and for how long that holds.
+# The channel on which web processes announce streamed conversations; an announcement is valid for `LISTENING_SECONDS`.
 LISTENERS_CHANNEL: Final = "preceptor:listeners"
 REPLY_CHANNEL_PREFIX: Final = "preceptor:reply:"
 LISTENING_SECONDS: Final = 60
-# How long a broker that is away keeps anybody waiting.
+# The timeout of a call to the broker.
 BROKER_TIMEOUT_SECONDS: Final = 0.5
 RECONNECT_SECONDS: Final = 5.0
-# A piece of an answer for each of these, however fast the words come.
+# The shortest time between two pieces of a reply.
 PIECE_SECONDS: Final = 0.1
 
 
 def reply_channel(conversation_id: int) -> str:
-    """The channel of a conversation's answers."""
+    """The channel of a conversation's replies."""
     return f"{REPLY_CHANNEL_PREFIX}{conversation_id}"
 
 
 def conversation_of_channel(channel: str) -> int:
-    """The conversation whose answers are said in the channel."""
+    """The conversation of a reply channel."""
     return int(channel.removeprefix(REPLY_CHANNEL_PREFIX))
 
 
 def client_url() -> str:
-    """The broker's address as its client writes it."""
+    """The broker's URL in the form that its client expects."""
     return str(settings.CELERY_BROKER_URL).replace("redis+socket://", "unix://", 1)
 
 
 def broker_client() -> "redis.Redis":
-    """A client that gives up at once where the broker is away."""
+    """A client that gives up quickly if the broker is down."""
     return redis.Redis.from_url(
         client_url(),
         socket_connect_timeout=BROKER_TIMEOUT_SECONDS,
@@ -58,9 +58,9 @@ def broker_client() -> "redis.Redis":
 
 
 def may_be_streamed(claimed: TurnClaim) -> bool:
-    """Only what leaves by itself is told before it has left: of a reply that a person may have to send, nobody hears."""
+    """Whether a reply may be streamed: only one that is sent without a person's review."""
     if claimed.conversation.is_talk:
-        # It has one reader, to whom it leaves whatever is held back from customers.
+        # The only reader of a talk is its member, who gets the reply even while sending to customers is paused.
         return not claimed.may_be_silent
     if claimed.is_sending_paused or claimed.may_be_silent:
         return False
@@ -72,7 +72,7 @@ def _depends_on_skill(rule: SendRuleValue) -> bool:
 
 
 class ReplyPublisher:
-    """A worker's ears: who is listened to, and what was said and not told yet. Two threads, both of whom may fail."""
+    """Publishes a worker's replies. One thread tracks conversations with listeners, another publishes. Either may fail safely."""
 
     def __init__(self) -> None:
         self._heard: dict[int, float] = {}
@@ -81,17 +81,17 @@ class ReplyPublisher:
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._publish)]
 
     def start(self) -> None:
-        """Begin to hear who listens."""
+        """Start both threads."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Say no more."""
+        """Stop publishing."""
         self._stopping.set()
         self._said.put(None)
 
     def __call__(self, claimed: TurnClaim) -> Listener | None:
-        """The listener of a turn, asked before each call of its model; None where nobody holds a stream open."""
+        """The listener of a turn, looked up before each model call; None if no stream is open."""
         conversation_id = claimed.conversation.pk
         if self._heard.get(conversation_id, 0) < time.monotonic() or not may_be_streamed(claimed):
             return None
@@ -135,7 +135,7 @@ class ReplyPublisher:
 
 
 def announce_listener(conversation_id: int) -> None:
-    """Let workers know that somebody listens; where the broker is away they do not, and the reply is told when it is there."""
+    """Announce to workers that a stream is open. If the broker is down, the client gets the reply only when it is complete."""
     try:
         with broker_client() as client:
             client.publish(LISTENERS_CHANNEL, str(conversation_id))

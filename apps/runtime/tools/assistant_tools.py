@@ -1,7 +1,7 @@
-"""The tools of an assistant, in a member's talk (R129): it looks things up as that member, and writes down how to serve them.
+"""The tools of an assistant in a member's talk (R129): it looks things up as the member, and saves how to work for the member.
 
-Which of them a session carries follows from what the member may when it begins; each call asks again, as the member and by way
-of the assistant, which PostgreSQL lets read and nothing else. None of them decides anything.
+The member's permissions decide which tools a new session offers. Each call checks the permissions again and runs as the member
+through the assistant, for whom PostgreSQL only allows reading. No tool makes a decision.
 """
 
 from collections.abc import Callable
@@ -41,18 +41,18 @@ MAX_LISTED: Final = 20
 LINES_READ: Final = 40
 LINE_CHARACTERS: Final = 1_000
 SPEND_DAYS: Final = 7
-# What shows customers' words, or what agents made of them.
+# Tools whose results contain texts of customers, or texts that agents derived from them.
 CUSTOMER_WORD_TOOLS: Final = (LIST_WAITING, LIST_PROPOSALS, READ_CONVERSATION)
 CUSTOMER_WORDS_SHOWN: Final = "customers' words"
 
-# What a member may that makes a tool theirs.
+# The permissions that decide which tools a member's talk offers.
 MEMBER_RIGHTS: Final = (Act.CONVERSATION_TALK, Act.ESCALATION_ANSWER, Act.PROPOSAL_REJECT, Act.MEMBER_OVERLAY_WRITE)
 
 Lookup = Callable[[ToolContext, Actor, JsonObject], JsonObject | str]
 
 
 def member_rights_in(talk: Conversation) -> frozenset[Act] | None:
-    """What decides which tools a session of this talk carries; None where a customer writes, or somebody as one."""
+    """The member's permissions that decide on the tools of this talk; None for a customer's conversation or a trial."""
     if talk.member_user_id is None or talk.is_trial:
         return None
     reader = _member_actor(talk)
@@ -66,7 +66,7 @@ def _member_actor(talk: Conversation) -> Actor | None:
 
 
 def _authorize_member(context: ToolContext, right: Act) -> Actor:
-    """The member as they stand now, through their assistant; refused where they are one no more, or may no longer."""
+    """The member as an actor through their assistant. Raises NotPermitted if they left the tenant or lost the permission."""
     reader = _member_actor(context.conversation)
     if reader is None:
         raise NotPermitted("The member of this talk belongs to the tenant no more, so nothing is looked up for them.")
@@ -86,7 +86,7 @@ def _run_lookup(look: Lookup, right: Act, name: str, context: ToolContext, argum
 
 
 def _list_waiting(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    # What was said off the record is kept nowhere, and a talk is kept.
+    # A talk is stored, so it must not contain off-the-record text.
     drafts = waiting_drafts(reader).filter(conversation__off_the_record=False)
     questions = waiting_escalations(reader).filter(conversation__off_the_record=False)
     held = Conversation.objects.visible_to(reader).of_customers().filter(taken_over_by_id=reader.user_id)
@@ -127,7 +127,7 @@ def _list_proposals(context: ToolContext, reader: Actor, arguments: JsonObject) 
 
 
 def _format_result(counts: JsonObject, lines: list[Json]) -> str:
-    """What the house counted, and then as data what others wrote."""
+    """The counts, followed by the texts of others as fenced data."""
     return f"{canonical_json(counts)}\n{fence_lines(lines)}" if lines else canonical_json(counts)
 
 
@@ -135,7 +135,7 @@ def _list_conversations(context: ToolContext, reader: Actor, arguments: JsonObje
     rows = Conversation.objects.visible_to(reader).of_customers().select_related("agent")
     if agent_key := str(arguments.get("agent_key", "")):
         rows = rows.filter(agent__key=agent_key)
-    # Ids and states alone: how a thread or a customer is called, a customer chose.
+    # Only ids and states, since customers choose the names of threads and customers.
     listed: list[Json] = [
         {
             "id": row.pk,
@@ -199,7 +199,7 @@ def _find_skills(context: ToolContext, reader: Actor, arguments: JsonObject) -> 
 
 
 def _soul_update(context: ToolContext, arguments: JsonObject) -> str:
-    """At once in a talk with the member's words alone; once it has shown customers', only after the member has looked."""
+    """Save the member's wishes at once, or for the member's review if the talk has shown text of customers."""
     _authorize_member(context, Act.MEMBER_OVERLAY_WRITE)
     text, evidence = str(arguments["text"]), {"conversation_id": context.conversation.pk}
     with acting_as(context.actor):
@@ -218,7 +218,7 @@ def _soul_update(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _has_customer_words(talk: Conversation) -> bool:
-    """Whether anything in the talk showed customers' words, in whichever turn: its history goes on into every session."""
+    """Whether any turn of the talk showed text of customers. All sessions count, since the history continues in each."""
     return ToolStep.objects.filter(turn__conversation=talk, name__in=CUSTOMER_WORD_TOOLS).exists()
 
 

@@ -1,6 +1,6 @@
-"""The house's own tools. Each is an act of the agent through the door, or a read of what a person approved.
+"""The built-in tools. Each tool performs a governed write of the agent, or reads content that a person approved.
 
-None takes a customer argument: whom the agent serves stands in its actor, and PostgreSQL shows nobody else.
+No tool takes the customer as an argument: the agent's actor names the customer, and PostgreSQL hides other customers' rows.
 """
 
 from apps.governance.database.actor_transaction import acting_as
@@ -55,7 +55,7 @@ LISTED_SKILLS = 100
 
 
 def _get_skill(context: ToolContext, arguments: JsonObject) -> str:
-    # Only what a person approved reaches a customer, whatever id the model names.
+    # Only approved skills are returned, whatever id the model names.
     skill_id = whole_number(arguments["skill_id"])
     system = system_actor(context.actor.tenant_id, "worker")
     skill = find_trial_skill(context.conversation, skill_id, system=system) or read_approved_skill(
@@ -88,7 +88,7 @@ def _get_skill_attachment(context: ToolContext, arguments: JsonObject) -> str:
         if skill is None or file is None:
             raise NotVisible("No approved skill with this id mentions a file of this name. get_skill lists its files.")
         refuse_fetch(skill, context.actor)
-    # Outside the transaction: the store may be a bucket.
+    # Outside the transaction, since the file store may be remote.
     content = read_content(file)
     if not file.is_text:
         return canonical_json(
@@ -129,13 +129,13 @@ def _update_memory(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _refuse_over_limit(place: str, text: str, most: int) -> None:
-    """Where there is no room, the agent hears what to merge or shorten, not a number alone."""
+    """Raise Conflict if the text is too long, with advice on lines to merge or shorten."""
     if advice := too_long_advice(text, most):
         raise Conflict(clean(f"There is no room in {place}. {advice}"))
 
 
 def _refuse_stale_memory(memory: AgentMemory, context: ToolContext) -> None:
-    """A whole body written from the frozen prompt would undo what was corrected since; the model gets to see that first."""
+    """Raise Stale if the memory changed since the prompt was frozen: a new full text would undo the corrections made since."""
     if memory.updated_at > context.snapshot_at and MEMORY_SHOWN not in context.shown:
         context.shown.add(MEMORY_SHOWN)
         raise Stale(
@@ -194,7 +194,7 @@ def _draft_skill(context: ToolContext, arguments: JsonObject) -> str:
     return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it. {private}".strip()
 
 
-# The order is the prompt's: tools stand before the system prompt in the cached prefix (R058).
+# The order is that of the prompt: tools come before the system prompt in the cached prefix (R058).
 BUILTIN_TOOLS: tuple[BuiltinTool, ...] = (
     BuiltinTool(
         GET_SKILL,
@@ -267,7 +267,7 @@ BUILTIN_TOOLS: tuple[BuiltinTool, ...] = (
 
 
 def builtin_tools(offer: ToolOffer) -> tuple[BuiltinTool, ...]:
-    """The tools a session offers, in their order."""
+    """The tools that a session offers, in prompt order."""
     return tuple(
         tool
         for tool in BUILTIN_TOOLS

@@ -1,4 +1,4 @@
-"""What a tool of the house is: how the model sees it, and what it does for whom."""
+"""The definition of a built-in tool: its form for the model, its function, and the sessions that offer it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from apps.llm.model_backend import JsonObject, ToolDefinition
 from apps.runtime.limits.turn_budgets import TurnMoney, detect_loop
 from apps.tenants.models import Agent
 
-# Parameters that are lists, whatever the tool.
+# Parameters that are lists in every tool.
 LIST_PARAMETERS: Final = ("columns", "rows", "labels", "series")
-# Channels on which nothing can be drawn.
+# Channels that cannot show tables or charts.
 TEXT_ONLY_CHANNELS: Final = frozenset({"sms", "voice"})
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOffer:
-    """What a session is opened for, which decides what tools it offers beside those of every session."""
+    """The facts about a new session that decide which tools it offers beyond those of every session."""
 
     off_the_record: bool = False
     may_propose_schedules: bool = False
@@ -30,7 +30,7 @@ class ToolOffer:
     may_edit_memory: bool = False
     may_edit_skills: bool = False
     has_notebook: bool = False
-    # What the member may with whom a talk is; None where a customer writes.
+    # The permissions of the member in a talk; None if a customer writes.
     member_rights: frozenset[Act] | None = None
 
     @classmethod
@@ -42,7 +42,7 @@ class ToolOffer:
         knows_agents: bool,
         member_rights: frozenset[Act] | None = None,
     ) -> Self:
-        """A conversation with this agent, who may know others to ask."""
+        """The facts about a conversation with this agent."""
         may_ask = knows_agents and detect_loop(conversation.hops + 1, 0, 0) is None
         shows = agent.may_show_tables_and_charts and conversation.channel not in TEXT_ONLY_CHANNELS
         return cls(
@@ -67,36 +67,36 @@ def _is_always_offered(offer: ToolOffer) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """For whom and where a tool is called."""
+    """The context of a tool call: the actor, the agent, the conversation and the turn."""
 
     actor: Actor
     agent_id: int
     conversation: Conversation
     snapshot_at: datetime
     turn_id: int
-    # What of the live state the model has been shown in this turn, newer than its frozen prompt.
+    # Keys of current rows that the model has read in this turn, newer than its frozen prompt.
     shown: set[str] = field(default_factory=set)
     money: TurnMoney = field(default_factory=TurnMoney)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool as the model sees it, and what it does."""
+    """A built-in tool: its definition for the model, and its function."""
 
     name: str
     description: str
     parameters: dict[str, str]
     required: tuple[str, ...]
     run: Callable[[ToolContext, JsonObject], str]
-    # Whether something stays after the conversation; such tools are not offered off the record (R178).
+    # Whether the tool stores something beyond the conversation; such tools are not offered off the record (R178).
     keeps: bool = True
-    # Whether what it keeps is learned, and so waits while learning is frozen.
+    # Whether the stored content counts as learned, so that the tool is refused while learning is frozen.
     learns: bool = True
-    # Whether it writes nothing at all; what writes is one commit with the step that says so.
+    # Whether it writes nothing. A tool that writes does so in one commit with its step.
     reads: bool = False
-    # In which sessions it is offered, where not in all.
+    # Decides on the sessions that offer the tool.
     offered: Callable[[ToolOffer], bool] = _is_always_offered
-    # Parameters whose whole shape is told, in place of a type.
+    # Parameters that need a whole JSON schema instead of a type.
     shapes: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @property
@@ -127,5 +127,5 @@ class BuiltinTool:
 
 
 def whole_number(value: object) -> int:
-    """A number as a tool's schema lets it pass: 12.0 is a whole one there, and none in the database."""
+    """The argument as an int. JSON Schema accepts 12.0 as an integer, the database does not."""
     return int(str(value).removesuffix(".0"))

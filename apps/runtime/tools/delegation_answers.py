@@ -1,6 +1,7 @@
-"""What the agent that asked is told of its question: the answer, or what became of it. It is never left in silence.
+"""Answers to the agent that delegated a question: it always gets the answer, or a notice why there is no answer yet.
 
-Each is an event of the conversation above, written in the commit of what it tells, under a key of its own.
+Each answer or notice is an event of the parent conversation, written in the commit of the change that it reports, under its own
+idempotency key.
 """
 
 from collections.abc import Iterable
@@ -38,17 +39,17 @@ TOO_LATE_OFF_THE_RECORD: Final = (
 
 
 def text_passed_on(calls: Iterable[ToolCall]) -> str:
-    """What the agent passed on by its tool, in the order in which it did; empty if it did not."""
+    """The texts that the agent passed on with its tool, in order; empty if there are none."""
     return "\n\n".join(str(call.arguments["text"]) for call in calls if call.name == ENQUEUE_PARENT)
 
 
 def relay_to_parent(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
-    """Tell the agent that asked here, if one did. Whoever calls has the transaction open, and comes here once for a key."""
+    """Send an event to the agent that delegated to this conversation, if any. Call it in a transaction, once per key."""
     if not conversation.is_asked:
         return
     system = system_actor(conversation.tenant_id, "worker")
     with acting_as(system):
-        # Locked, so that it does not end between this look and the write.
+        # Locked, so that the parent does not end between this check and the write.
         rows = Conversation.objects.visible_to(system).select_for_update(no_key=True, of=("self",))
         parent = rows.order_by("pk").get(children=conversation)
         if parent.status != Conversation.Status.OPEN:
@@ -59,7 +60,7 @@ def relay_to_parent(conversation: Conversation, kind: InboundEvent.Kind, text: s
 
 
 def notify_of_pause(tenant_id: int, child_id: int) -> None:
-    """Tell the agent that asked in a conversation that the other one is paused, once for each switch."""
+    """Tell the delegating agent that the other agent is paused, once for each kill switch."""
     system = system_actor(tenant_id, "worker")
     with acting_as(system):
         child = Conversation.objects.visible_to(system).open().filter(pk=child_id, taken_over_at=None).first()
@@ -69,13 +70,13 @@ def notify_of_pause(tenant_id: int, child_id: int) -> None:
 
 
 def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:
-    """Tell the agent of a conversation what a person decided; where this one has ended, in one that follows."""
+    """Tell the agent of a conversation about a person's decision; if the conversation has ended, in a new one."""
     event = receive_message(
         conversation.agent_id,
         actor=actor,
         channel=conversation.channel,
         conversation_key=conversation.conversation_key,
-        # Between agents the thread is known by its key alone: the customer's is of another channel.
+        # A thread between agents is identified by its key alone; the customer's key belongs to another channel.
         end_user_key="" if conversation.is_asked else conversation.end_user_key,
         text=text,
         idempotency_key=key,
@@ -84,7 +85,7 @@ def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor)
 
 
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:
-    """Nobody reads an answer any more where the conversation above has ended; what is no answer needs no reader."""
+    """Hand an answer to a person if the parent conversation has ended. Other notices are dropped."""
     if kind == InboundEvent.Kind.ANSWER:
         template = TOO_LATE_OFF_THE_RECORD if conversation.off_the_record else TOO_LATE
         open_escalation(

@@ -1,7 +1,7 @@
-"""The tools by which one agent asks another, and passes its answer up (R054, R057).
+"""The tools to delegate a question to another agent and to pass an answer back (R054, R057).
 
-To ask is one commit with the step that says so: a conversation below, the question in it, and the money set aside for it.
-Nobody waits: the other agent takes a turn of its own, and what it answers arrives as an event of the conversation above.
+Delegating writes the child conversation, its question, the money set aside and the step in one commit. The delegating agent does
+not wait: the other agent answers in a turn of its own, and the answer arrives as an event of the parent conversation.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ ANSWER_PASSED_ON: Final = "It is passed on when this turn ends. Nothing else you
 def ask_agent(
     parent: Conversation, *, actor: Actor, agent_key: str, task: str, turn_id: int, money: TurnMoney
 ) -> Conversation:
-    """Let an agent ask another one; the conversation in which that one answers."""
+    """Delegate a question to another agent, and return the child conversation in which it answers."""
     authorize(actor, Act.CONVERSATION_DELEGATE, parent.tenant_id, agent_id=parent.agent_id)
     refuse_invalid_message(task, "", DELEGATION_CHANNEL)
     if detect_loop(parent.hops + 1, 0, 0):
@@ -88,7 +88,7 @@ def _delegate(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _enqueue_parent(context: ToolContext, arguments: JsonObject) -> str:
-    """What is passed on leaves as a reply does, by the same rules: this only notes it in the step."""
+    """Keep the text in the step. When the turn ends, it is passed on by the same rules as a reply."""
     refuse_invalid_message(str(arguments["text"]), "", DELEGATION_CHANNEL)
     return ANSWER_PASSED_ON
 

@@ -10,7 +10,7 @@ from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import ESCALATE
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext
 
-# What an agent can tell by itself; the rest the house finds out.
+# The reasons that an agent can know. The product finds the others itself.
 REASONS: Final = (
     Escalation.Reason.CUSTOMER_ASKED,
     Escalation.Reason.MISSING_KNOWLEDGE,

@@ -1,6 +1,6 @@
-"""The tools by which an agent reads what it remembers as it stands now, and changes it line by line (R159-R161).
+"""The tools to read the current memory and to change it line by line (R159-R161).
 
-They write through the same acts as the tools that replace a whole text, so review holds for them as it does for those.
+These tools perform the same acts as those that replace a whole text, so the same reviews apply.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ from apps.runtime.taint_attribution import heard_texts
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
 from apps.tenants.tenant_clock import zone_of
 
-# What of the live state a turn has seen.
+# The key in `ToolContext.shown` for the agent's memory.
 MEMORY_SHOWN: Final = "memory"
 SAVED: Final = "Saved. It is read from the next session on."
 WAITS_FOR_APPROVAL: Final = "It waits for a person to approve; until then nobody is told."
@@ -89,9 +89,9 @@ def _title(block: MemoryBlock) -> str:
 
 
 def _section(title: str, row: RememberedText | None, cap: int, now: datetime) -> str:
-    """A text under its label: what a person passed as it reads, and behind it, as data, what nobody did (Z-22).
+    """A text under its title: approved lines as they are, then unapproved lines as data (Z-22).
 
-    What holds no more is left out, and of what holds for a while the end is told.
+    Expired lines are left out, and lines that will expire are listed with their dates.
     """
     if row is None or not row.body.strip():
         return f"## {title}\n\n(empty)"
@@ -105,7 +105,7 @@ def _section(title: str, row: RememberedText | None, cap: int, now: datetime) ->
 
 
 def _expiry_lines(lines: Iterable[str], row: RememberedText | CustomerProfile) -> list[str]:
-    """Until when those hold that hold for a while."""
+    """The lines that will expire, with their dates."""
     ends = [[clean(line), until.isoformat()] for line, until in expiring_lines(lines, row.line_dates)]
     return [f"{_ENDS_HEADING}\n{fence_lines(ends)}"] if ends else []
 
@@ -125,7 +125,7 @@ def _update_my_memory(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _parse_edits(arguments: JsonObject, place: str) -> dict[str, list[LineEdit]]:
-    """The changes by the text that they are of, in the order in which they were asked for."""
+    """The edits in the given order, grouped by the text that they change."""
     operations, by_place = arguments["operations"], dict[str, list[LineEdit]]()
     for each in operations if isinstance(operations, list) else []:
         if isinstance(each, Mapping):
@@ -162,13 +162,13 @@ def _write_block(block: MemoryBlock, edits: list[LineEdit], heard: ReceivedTexts
 def _write_arguments(
     edits: Iterable[LineEdit], context: ToolContext
 ) -> dict[str, Any]:  # Any: keyword arguments of several acts
-    """Who writes, in which conversation, and until when new lines hold."""
+    """The arguments that all writing acts take: actor, conversation, and the dates of new lines."""
     evidence = {"conversation_id": context.conversation.pk}
     return {"actor": context.actor, "evidence": evidence, "dates": _dates(edits, context.actor)}
 
 
 def _dates(edits: Iterable[LineEdit], actor: Actor) -> dict[str, LineDates]:
-    """Until when new lines hold and when a person looks at them again, by the tenant's clock."""
+    """The expiry and review dates of new lines, by the tenant's clock."""
     zone = zone_of(actor)
     return {edit.text: _dates_of(edit, zone) for edit in edits if edit.until or edit.review}
 
@@ -192,7 +192,7 @@ def _oldest_lines(row: RememberedText) -> list[str]:
 def _apply_edits(
     place: str, text: str, edits: Iterable[LineEdit], most: int, oldest: Sequence[str] = ()
 ) -> LineEditResult:
-    """The text as it shall read and what came in the place of what, or the refusal that says what to do instead."""
+    """The changed text and the replaced lines. Raises Invalid or Conflict with advice if an edit doesn't fit."""
     found = apply_line_edits(text, edits)
     if found.flaws:
         raise Invalid(clean(f"Nothing was changed. In {place}: {' '.join(found.flaws)}"), {})
@@ -234,7 +234,7 @@ def _profile(actor: Actor, customer: str) -> CustomerProfile | None:
 
 
 def _proven_customer(actor: Actor) -> str:
-    """The customer whom the agent answers, by their key; refused where nobody is believed to be them."""
+    """The key of the customer that the agent answers. Raises NotVisible if there is none or their identity is not proven."""
     if not actor.customer_key:
         raise NotVisible("This conversation names no customer, so there is nothing noted of them.")
     if not actor.customer_is_proven:
@@ -243,7 +243,7 @@ def _proven_customer(actor: Actor) -> str:
 
 
 def _refuse_removal(profile: CustomerProfile | None, edits: Mapping[str, Iterable[LineEdit]]) -> None:
-    """What people alone wrote of a customer stays: the customer is the one who may want it gone."""
+    """Raise NotPermitted if an edit would remove text that only people wrote, since the customer may have asked for this."""
     unsays = any(edit.op is not LineOperation.ADD for each in edits.values() for edit in each)
     if unsays and profile is not None and profile.taint == Taint.OPERATOR:
         raise NotPermitted(
@@ -256,7 +256,7 @@ def _may_edit(offer: ToolOffer) -> bool:
 
 
 def _operations_schema(place: str, of: JsonObject) -> JsonObject:
-    """The shape of the changes, as the model is told it."""
+    """The JSON schema of the edits, as the model gets it."""
     line, text = "With update and delete: the line exactly as it stands.", "With add and update: the one new line."
     properties: dict[str, Json] = {
         "op": {"type": "string", "enum": [op.value for op in LineOperation]},

@@ -1,6 +1,7 @@
-"""The tools by which an agent keeps its notebook: reminders, tasks and scratch for later (R177).
+"""The tools of an agent's notebook: reminders, tasks and scratch notes (R177).
 
-None takes a customer: while an agent answers one, what it writes is theirs and what it is shown is theirs or without a customer.
+No tool takes a customer as an argument. While an agent answers a customer, its new notes are about that customer, and it sees
+only notes about that customer or about no customer.
 """
 
 from datetime import datetime
@@ -75,7 +76,7 @@ def _write_note(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _parse_moment(written: str, zone: ZoneInfo) -> datetime:
-    """A time without an offset is by the organisation's clock."""
+    """Parse a time. Without an offset it is in the tenant's time zone."""
     try:
         parsed = parse_datetime(written)
     except ValueError:

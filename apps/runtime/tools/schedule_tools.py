@@ -1,4 +1,4 @@
-"""The tools by which an agent looks at its schedules, plans another one, which a person then approves, and takes it back (R123)."""
+"""The tools to list an agent's schedules, to propose one, which a person approves, and to withdraw a proposed one (R123)."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ from apps.skills.models import Skill
 
 
 def skill_named(name: str, agent_id: int, *, actor: Actor) -> Skill | None:
-    """The approved skill of this name that the agent has."""
+    """The agent's approved skill of this name, or None."""
     with acting_as(actor):
         return Skill.objects.visible_to(actor).approved().for_agent(agent_id).filter(name=name).first()
 

@@ -32,14 +32,14 @@ from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.pii_flags import pii_warning
 from apps.text_analysis.anchored_edit import EditRefusal, apply_anchored_edit
 
-# What the two tools that write a draft answer with.
+# Matches the results of the two tools that write a draft.
 _WRITTEN_DRAFT: Final = re.compile(
     r"Draft (?P<id>\d+) “.*?”(?: is changed; it is|,) version (?P<version>\d+)", re.DOTALL
 )
 
 
 def refuse_unread(skill: Skill, context: ToolContext) -> None:
-    """An agent changes what it read in this conversation as it stands now, or wrote in it itself (R101)."""
+    """Raise Invalid unless the agent read or wrote the current version of the skill in this conversation (R101)."""
     if shown_key(skill) in context.shown or _was_shown(skill, context):
         return
     sentence = f"You have not read version {skill.version} of it in this conversation. Read it with {SKILL_VIEW} first."
@@ -47,12 +47,12 @@ def refuse_unread(skill: Skill, context: ToolContext) -> None:
 
 
 def shown_key(skill: Skill) -> str:
-    """A version of it, as a turn keeps what it was shown."""
+    """The key of a skill's version in `ToolContext.shown`."""
     return f"skill {skill.pk} version {skill.version}"
 
 
 def _was_shown(skill: Skill, context: ToolContext) -> bool:
-    """Whether an earlier turn of the conversation read it or wrote it, or this one in another worker's or program's hands."""
+    """Whether an earlier turn of the conversation read or wrote this version, or this turn did in another process."""
     rows = Message.objects.filter(conversation=context.conversation).exclude(tool_calls=[])
     calls = (
         call for call_list in rows.values_list("tool_calls", flat=True) for call in call_list if not call["is_error"]
@@ -99,9 +99,9 @@ def _is_approved(skill: Skill) -> bool:
 
 
 def _pending_proposal(skill: Skill, context: ToolContext) -> Proposal | None:
-    """The proposal in which a text waits: a draft's own, or the next version of an approved skill.
+    """The open proposal of a skill: that of a draft, or of the next version of an approved skill.
 
-    Refused where it carries words that were said in another conversation: they are no business of this one's customer.
+    Raises NotVisible if it contains text of another conversation, which this conversation's customer must not see.
     """
     find = revision_of if _is_approved(skill) else submission_of
     proposal = find(skill, context.actor)
@@ -117,7 +117,7 @@ def _pending_proposal(skill: Skill, context: ToolContext) -> Proposal | None:
 
 
 def _current_body(skill: Skill, waiting: Proposal | None) -> str:
-    """The text that a patch changes: of an approved skill the version that waits already, else what stands."""
+    """The text that a patch changes: the proposed version of an approved skill if there is one, else the current text."""
     return str(waiting.words.get("body", skill.body)) if waiting and _is_approved(skill) else skill.body
 
 
@@ -166,7 +166,7 @@ def _describe_skill(skill: Skill) -> JsonObject:
 
 
 def _pending_body(skill: Skill, context: ToolContext) -> JsonObject:
-    """What of an approved skill waits for a person already; a patch goes on from there."""
+    """The proposed body of an approved skill, which a patch would change further."""
     if not _is_approved(skill):
         return {}
     try:

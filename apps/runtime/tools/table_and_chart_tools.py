@@ -1,4 +1,4 @@
-"""The tools by which an agent shows a table or a chart with its reply. Nothing is drawn here; each channel does it in its way."""
+"""The tools to show a table or a chart with a reply. Nothing is drawn here; each channel draws in its own way."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -32,7 +32,7 @@ def _show_figure(tool: str, context: ToolContext, arguments: JsonObject) -> str:
 
 
 def figures_of(calls: Iterable[Mapping[str, Any]]) -> list[Figure]:  # Any: a call as the transcript has it
-    """What these calls show, in their order; what a later release would refuse is left out."""
+    """The tables and charts of these calls, in order. Those that the present rules would refuse are left out."""
     figures: list[Figure] = []
     for call in calls:
         if call["name"] in FIGURE_TOOLS and not call["is_error"]:

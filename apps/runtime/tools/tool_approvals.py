@@ -1,4 +1,4 @@
-"""Calls that wait for a person: asked for in one turn, decided on by somebody, made once in a turn that follows."""
+"""Tool calls that need approval: a turn requests the call, a person decides, and a later turn makes the call once."""
 
 from collections.abc import Iterable, Mapping, Set
 from functools import partial
@@ -19,18 +19,18 @@ from apps.runtime.tools.tool_server_tools import ToolServerTool
 from apps.tools.actions import approve_call, refuse_call, request_approval
 from apps.tools.models import ToolApproval
 
-CONVERSATION_ENDED: Final = "This conversation has ended, so nobody would make the call. Refuse it."
-# No answer of a server begins so: those stand in a fence.
+CONVERSATION_ENDED: Final = "This conversation has ended, so the call would never be made. Reject it."
+# The beginning of the result of a pending call. Results of tool servers are fenced, so none of them begins like this.
 _WAITS_PREFIX: Final = CALL_PENDING.partition("{")[0]
 
 
 def guarded_tools(others: Iterable[ToolServerTool], reached: Set[str]) -> dict[str, ToolServerTool]:
-    """Of the tools that a session reaches, those whose calls wait for a person."""
+    """The tools that a session reaches and whose calls need approval, by name."""
     return {tool.definition.name: tool for tool in others if tool.needs_approval and tool.definition.name in reached}
 
 
 def approval_request_tools(guarded: Mapping[str, ToolServerTool], system: Actor) -> dict[str, BuiltinTool]:
-    """What a call of such a tool is until somebody said yes: a write of our own, which asks."""
+    """Stand-ins for tools that need approval: each is a built-in tool that requests the approval."""
     return {
         name: BuiltinTool(
             name, tool.definition.description, {}, (), partial(_request_approval, tool, system), learns=False
@@ -52,12 +52,12 @@ def _request_approval(tool: ToolServerTool, system: Actor, context: ToolContext,
 
 
 def is_waiting_call(call: ToolCall) -> bool:
-    """Whether nothing was called, because a person has to agree first."""
+    """Whether the call is pending: it was not made because it needs approval first."""
     return call.result.startswith(_WAITS_PREFIX)
 
 
 def permit_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
-    """Say yes to a call, and have the agent make it. The yes and the word to the agent are one commit."""
+    """Approve a call and have the agent make it. The approval and the message to the agent are one commit."""
     authorize(actor, Act.TOOL_APPROVAL_APPROVE, approval.tenant_id, agent_id=approval.agent_id)
     with acting_as(actor):
         if approval.conversation.status != Conversation.Status.OPEN:
@@ -68,9 +68,9 @@ def permit_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = N
 
 
 def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: int | None = None) -> ToolApproval:
-    """Say no to a call, and have the agent tell the customer, where the conversation still goes on."""
+    """Reject a call and have the agent tell the customer, if the conversation is still open."""
     authorize(actor, Act.TOOL_APPROVAL_REFUSE, approval.tenant_id, agent_id=approval.agent_id)
-    refuse_blank(reason, "Say why not; the agent tells the customer.")
+    refuse_blank(reason, "Give a reason; the agent tells the customer.")
     with acting_as(actor):
         refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
         if approval.conversation.status == Conversation.Status.OPEN:

@@ -1,6 +1,6 @@
-"""Tools beyond those a prompt carries: listed, looked at and called through three that it does (R125).
+"""Routing to tools that a prompt does not carry: three tools of the prompt list, describe and call them (R125).
 
-A call that is routed is checked, journaled and repeated as a call of the tool it leads to.
+A routed call is checked, journaled and repeated as a call of the tool that it names.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _CALL_PARAMETERS: Final = {"name": _NAME, "arguments": "Its arguments, in the sh
 
 
 def routing_tools(routed: Toolbox) -> tuple[BuiltinTool, ...]:
-    """What leads to these tools, in the order in which it is offered. By itself each only reads."""
+    """The routing tools for these tools, in prompt order. The routing tools themselves only read."""
     tools = (
         BuiltinTool(LIST_RESOURCES, _LIST_WORDS, _SEARCH_PARAMETERS, (), partial(_list_resources, routed)),
         BuiltinTool(USE_RESOURCE, _USE_WORDS, {"name": _NAME}, ("name",), partial(_use_resource, routed)),
@@ -44,19 +44,19 @@ def routing_tools(routed: Toolbox) -> tuple[BuiltinTool, ...]:
 
 
 def is_routed(frozen: Mapping[str, ToolDefinition]) -> bool:
-    """Whether a session with these definitions reaches tools that it does not carry."""
+    """Whether a session with these definitions has routing tools."""
     return frozen.keys() >= ROUTING_TOOLS
 
 
 def routed_toolbox(toolbox: Toolbox, frozen: Mapping[str, ToolDefinition]) -> Toolbox:
-    """The tools that a session with these definitions reaches through others; none where it carries all there were."""
+    """The tools that a session with these definitions reaches through routing; none if it carries all tools."""
     if not is_routed(frozen):
         return NO_TOOLS
     return Toolbox({name: tool for name, tool in toolbox.tools.items() if name not in frozen})
 
 
 def resolve_routed_call(use: ToolUse, routed: Toolbox) -> ToolUse:
-    """The call behind a routed one. One that leads nowhere stays what it is, and is answered so."""
+    """The call that a routed call names. A call that names no tool is returned unchanged and refused later."""
     name, arguments = use.arguments.get("name"), use.arguments.get("arguments")
     if use.name == CALL_TOOL and name in routed.tools and isinstance(arguments, dict):
         return ToolUse(use.tool_use_id, str(name), arguments)
@@ -80,7 +80,7 @@ def _use_resource(routed: Toolbox, context: ToolContext, arguments: JsonObject) 
 
 
 def _refuse_unrouted(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
-    """Only a call that leads nowhere comes here; `resolve_routed_call` makes every other one a call of its tool."""
+    """Answer a routed call with invalid arguments. `resolve_routed_call` has already replaced valid ones by the named call."""
     return f"Nothing was called: {_find_routed(routed, arguments).name} takes an object of arguments."
 
 
@@ -91,5 +91,5 @@ def _find_routed(routed: Toolbox, arguments: JsonObject) -> ToolDefinition:
     return tool.definition
 
 
-# As a session freezes them: what they lead to changes nothing of that.
+# The definitions that a session freezes. They do not depend on the tools to which they route.
 ROUTING_DEFINITIONS: Final = tuple(tool.definition for tool in routing_tools(NO_TOOLS))

@@ -1,4 +1,4 @@
-"""Asking tool servers what they offer: by a person who waits for the answer, or by a sweep. No transaction is open meanwhile."""
+"""Reads the tool lists of tool servers, for a waiting person or for a sweep, outside of transactions."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -25,13 +25,13 @@ from apps.tools.tool_listings import (
     store_tool_listing,
 )
 
-# A person waits for the answer, and a page for its worker.
+# Short, since a person and a web worker wait for the answer.
 TIMEOUT_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class SealedServer:
-    """A tool server as it is stored: `ciphertext` are its sealed headers, empty or None without any."""
+    """A tool server as stored. `ciphertext` contains its sealed headers, and is empty or None if there are none."""
 
     url: str
     timeout_seconds: int
@@ -41,7 +41,7 @@ class SealedServer:
 
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
-    """What came of asking, in one sentence; `code` is empty where the server answered."""
+    """The result of a refresh, in one sentence; `code` is empty if the server answered."""
 
     sentence: str
     code: str = ""
@@ -49,23 +49,23 @@ class RefreshResult:
 
     @property
     def has_answered(self) -> bool:
-        """Whether its tools are known by now."""
+        """Whether the server answered."""
         return not self.code
 
 
 SERVER_CHANGED: Final = RefreshResult(
-    "The server was changed while it was asked, so what it said is not kept. Ask it again.", "server_changed"
+    "The server was changed during the refresh, so its answer was not stored. Refresh it again.", "server_changed"
 )
 
 
 def refresh_server(server_id: int, *, actor: Actor) -> RefreshResult:
-    """Ask a server what it offers, and keep it. A failure is an answer here."""
+    """Read and store the tool list of a server. A failure is returned, not raised."""
     server = check_refresh_allowed(server_id, actor=actor)
     return _ask_server(server.pk, system_actor(server.tenant_id, "tool listing"))
 
 
 def refresh_if_due(tenant_id: int, server_id: int) -> None:
-    """The same for a sweep; nothing where another worker does it, or did."""
+    """Refresh a server for a sweep, unless another worker is refreshing it or has done so."""
     system = system_actor(tenant_id, "tool listing")
     if claim_listing(server_id, actor=system):
         _ask_server(server_id, system)
@@ -81,7 +81,7 @@ def _ask_server(server_id: int, system: Actor) -> RefreshResult:
     server = QueriedServer(row["id"], row["key"], row["version"])
     sealed = SealedServer(row["url"], row["timeout_seconds"], row["max_result_bytes"], row["secret__ciphertext"])
     try:
-        # Named, not imported: the client takes a second to load, which no other page should wait for.
+        # Imported by name: the client takes a second to load, and other pages should not wait for it.
         asking = import_string("apps.llm.mcp_client.client.list_tools")(
             open_server_place(sealed, system.tenant_id, TIMEOUT_SECONDS)
         )
@@ -98,7 +98,7 @@ def _ask_server(server_id: int, system: Actor) -> RefreshResult:
 
 
 def open_server_place(server: SealedServer, tenant_id: int, seconds: float) -> ToolServerAddress:
-    """A server with its headers open, for this use alone. Raises CallNotSent where nothing opens them."""
+    """The server's address with its headers unsealed, for one use. Raises CallNotSent if they cannot be unsealed."""
     try:
         headers = unseal(server.ciphertext, tenant_id) if server.ciphertext else ""
     except CannotOpen as refusal:
@@ -117,8 +117,8 @@ def _describe_listing(kept: ListingChanges, listing: ToolServerListing, millisec
         ("new", kept.new),
         ("changed", kept.changed),
         ("gone", kept.gone),
-        ("not to be told to a model", kept.unfit),
+        ("unfit for a model", kept.unfit),
     )
     count_text = "".join(f", {count} {word}" for word, count in counts if count)
-    cut = " It offers more than is read." if listing.is_cut or len(listing.tools) > kept.tools else ""
+    cut = " It offers more tools than are read." if listing.is_cut or len(listing.tools) > kept.tools else ""
     return f"It answered in {milliseconds} ms by protocol {listing.protocol}: {kept.tools} tools{count_text}.{cut}"

@@ -1,4 +1,4 @@
-"""Tools that other people's servers run, as a claim brings them: which an agent may call, where, and what came of a call."""
+"""Tools of tool servers, as they come with a claim: the allowed tools, the server's address, and the results of calls."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ from apps.runtime.tools.toolbox import CallOutcome
 
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
-    """A tool as the model sees it, and what a second call of it would do."""
+    """A tool's definition for the model, and the effect of a second call."""
 
     tool: ToolDefinition
     repeat_safety: ToolStep.RepeatSafety
 
     @classmethod
     def of(cls, definition: Mapping[str, Any]) -> "ToolDescription":
-        """A description as it was allowed."""
+        """The description that a person allowed."""
         tool = ToolDefinition(definition["name"], definition["description"], definition["input_schema"])
         if definition["is_read_only"]:
             return cls(tool, ToolStep.RepeatSafety.READ_ONLY)
@@ -40,42 +40,42 @@ KNOWN_DESCRIPTIONS: Final = RecentValues[ToolDescription](most=2048, sent=256)
 
 @dataclass(frozen=True, slots=True)
 class ToolServerTool:
-    """One tool of another's server that an agent may call."""
+    """A tool of a tool server that an agent may call."""
 
     described: ToolDescription
     allowed_id: int
     sha256: str
     needs_approval: bool
     tenant_id: int
-    # As its server names it.
+    # The name on its server.
     name: str
     server: SealedServer
 
     @property
     def definition(self) -> ToolDefinition:
-        """The tool as the person who allowed it read it."""
+        """The tool's definition, as the person who allowed it read it."""
         return self.described.tool
 
     @property
     def allowance(self) -> str:
-        """What tells this permission from every other, and from itself once it was withdrawn and given again."""
+        """The key of this permission. It changes when the permission is withdrawn and given again."""
         return f"{self.allowed_id} {self.sha256}"
 
     @property
     def repeat_safety(self) -> ToolStep.RepeatSafety:
-        """By what the server said of it when a person allowed it; a yes is to one call, though twice be as once."""
+        """The safety declared when a person allowed the tool; UNSAFE for a write with approvals, which allow one call each."""
         is_guarded_write = self.needs_approval and self.described.repeat_safety is not ToolStep.RepeatSafety.READ_ONLY
         return ToolStep.RepeatSafety.UNSAFE if is_guarded_write else self.described.repeat_safety
 
     def is_offered(self, *, off_the_record: bool) -> bool:
-        """Whether a session carries it."""
+        """Whether a session offers the tool."""
         return not off_the_record or (self.repeat_safety is ToolStep.RepeatSafety.READ_ONLY and not self.needs_approval)
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
-        """Make the call. Of a read that was lost nothing is left behind; of anything else nobody knows."""
+        """Make the call. If the response is lost, a read had no effect, and the effect of any other call is unknown."""
         try:
             place = open_server_place(self.server, self.tenant_id, timeout_seconds)
-            # Named, not imported: the client takes a second to load. Workers have it loaded.
+            # Imported by name: the client takes a second to load. Workers have loaded it already.
             answer: ToolServerResult = await import_string("apps.runtime.worker.model_backends.call_server_tool")(
                 place, self.name, arguments, key
             )
@@ -90,7 +90,7 @@ class ToolServerTool:
 def build_server_tools(
     rows: Sequence[Mapping[str, Any]], known: Mapping[str, ToolDescription], tenant_id: int
 ) -> tuple[ToolServerTool, ...]:  # Any: JSON as PostgreSQL made it of rows
-    """The server tools of a claim; `known` are descriptions that this process had read before it."""
+    """The server tools of a claim; `known` are descriptions that this process has read before."""
     return tuple(
         ToolServerTool(
             described=known.get(row["sha256"])
@@ -112,7 +112,7 @@ def build_server_tools(
 
 
 def frame_result(answer: ToolServerResult, most_bytes: int) -> CallOutcome:
-    """What came back as data that cannot end its own fence, cut where it is too long."""
+    """The result as fenced data, cut if it is too long. The data cannot end its own fence."""
     whole = answer.text.encode(errors="replace")
     text = whole[:most_bytes].decode(errors="ignore")
     note = f"Cut: the result has {len(whole)} bytes, of which the first {most_bytes} are here."
@@ -120,7 +120,7 @@ def frame_result(answer: ToolServerResult, most_bytes: int) -> CallOutcome:
     try:
         fenced_text = fence({"result": _clean_json(_parse_json(text), most_bytes), **notes})
     except (ValueError, RecursionError):
-        # JSON that says what nothing can keep, such as a number without end: it is told as its words.
+        # JSON with values that cannot be stored, such as infinity, is passed on as text.
         fenced_text = fence({"result": sanitize(text, most_bytes).text, **notes})
     return CallOutcome(fenced_text, is_error=answer.is_error)
 
@@ -134,7 +134,7 @@ def _parse_json(text: str) -> Json:
 
 
 def _clean_json(value: Json, most: int) -> Json:
-    """The same with its texts cleaned, names too: an escape is a hidden character only once it was read."""
+    """The value with all its texts and names cleaned. Escaped characters show only after JSON is parsed."""
     match value:
         case str():
             return sanitize(value, most).text

@@ -1,4 +1,4 @@
-"""Tools whose effects are elsewhere: what they promise about being called twice, and how their calls are told apart."""
+"""External tools: the effect of calling one twice, and the keys of their calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from apps.runtime.models import ToolStep
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """What a call gave back. `is_unknown` if it was made and nobody can tell what it did."""
+    """The outcome of a call. `is_unknown` if the call may have been made and its effect is not known."""
 
     text: str
     is_error: bool = False
     is_unknown: bool = False
 
     def answering(self, call: ToolCall) -> ToolCall:
-        """The call with this as its result."""
+        """The call with this outcome as its result."""
         return ToolCall(call.call_id, call.name, call.arguments, storable_text(self.text), self.is_error)
 
 
-# How long an outside call may take.
+# The timeout of an external call.
 TOOL_SECONDS = 30.0
 
-# What the model is told of a call that may have happened.
+# The result that the model gets for a call that may have happened.
 UNKNOWN_OUTCOME = CallOutcome(
     "It is not known whether this happened: the connection was lost after the call was made. Do not call it again. "
     "A person has been asked to look; tell the customer that it is being checked.",
@@ -36,16 +36,16 @@ UNKNOWN_OUTCOME = CallOutcome(
 
 
 class ExternalTool(Protocol):
-    """A tool that somebody else runs. `repeat_safety` says what a second call with the same key would do."""
+    """A tool that another server runs. `repeat_safety` is the effect of a second call with the same key."""
 
     @property
     def definition(self) -> ToolDefinition:
-        """The tool as the model sees it."""
+        """The tool's definition for the model."""
         ...
 
     @property
     def repeat_safety(self) -> ToolStep.RepeatSafety:
-        """READS, KEYED or UNSAFE."""
+        """READ_ONLY, IDEMPOTENT or UNSAFE."""
         ...
 
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
@@ -55,13 +55,13 @@ class ExternalTool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The outside tools a worker can reach, by name."""
+    """The external tools that a worker can call, by name."""
 
     tools: Mapping[str, ExternalTool] = field(default_factory=dict)
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """As a new session freezes them, in their order."""
+        """The definitions in order, as a new session freezes them."""
         return tuple(tool.definition for tool in self.tools.values())
 
 
@@ -70,7 +70,7 @@ NO_TOOLS = Toolbox()
 
 @dataclass(frozen=True, slots=True)
 class ExternalCall:
-    """One call that is to be made, under the key that tells it from every other."""
+    """An external call to be made, with its unique key."""
 
     tool: ExternalTool
     step: int
@@ -80,5 +80,5 @@ class ExternalCall:
 
     @property
     def begun(self) -> ToolCall:
-        """The call as the journal has it before it is made."""
+        """The call as the journal records it before it is made."""
         return ToolCall(self.use.tool_use_id, self.use.name, dict(self.use.arguments))

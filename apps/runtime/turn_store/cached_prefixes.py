@@ -1,4 +1,4 @@
-"""What earlier calls left in the prompt cache, as the journal tells. What it forgets makes a plan dearer, never wrong."""
+"""Reads from the journal which prefixes earlier calls left in the prompt cache. A missing entry only raises the cost."""
 
 import json
 import logging
@@ -23,20 +23,23 @@ logger = logging.getLogger(__name__)
 EARLIER_CALLS: Final = load_query("apps/runtime/turn_store/queries/find_calls_with_prefix.sql")
 OWN_TURNS = 10
 OTHERS_CALLS = 40
-# How much of a prefix's hash the books keep. One follows the other, so two that look alike by chance are told apart a block later.
+# The number of characters stored of a prefix's hash. Hashes are chained, so a chance match is detected one block later.
 HASH_CHARACTERS = 4
-# An answer takes a while to begin, and a clock is never quite another's.
+# A safety margin for the time until an answer begins and for differences between clocks.
 GRACE_SECONDS = 5.0
 
 
 def sampled_blocks(blocks: int) -> tuple[int, ...]:
-    """The blocks of a request whose prefixes the books keep the hashes of: the prompt's own, and of a long history every eighth."""
+    """The indexes of the blocks whose prefix hashes are stored: the blocks of the prompt, and every eighth of a long history."""
     return (*range(min(blocks, 12)), *range(16, blocks, 8))
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousCall:
-    """The conversation's call before. `messages` is None for one of an earlier turn, which only a kept turn can tell again."""
+    """The conversation's previous model call.
+
+    `messages` is None for a call of an earlier turn. `is_kept` tells whether the transcript has the messages of that turn.
+    """
 
     session_id: int
     model: str
@@ -51,7 +54,7 @@ class PreviousCall:
 
     @classmethod
     def of(cls, row: JsonRow) -> Self:
-        """As the journal has it. Raises KeyError, TypeError or ValueError where its ledger cannot be read."""
+        """Parse the journal's row. Raises KeyError, TypeError or ValueError if its ledger cannot be read."""
         ledger = row["cache_ledger"]
         window_start, message_count = ledger["history_window"]
         return cls(
@@ -67,7 +70,7 @@ class PreviousCall:
         )
 
     def longest_live(self, now: datetime) -> str:
-        """The hash of the longest prefix it left that is surely still kept; empty if there is none."""
+        """The hash of the longest prefix that the call left and that is certainly still cached; empty if there is none."""
         age = (now - self.requested_at).total_seconds() + GRACE_SECONDS
         live = [(tokens, key) for key, (seconds, tokens) in self.entries.items() if seconds > age]
         return max(live)[1] if live else ""
@@ -75,7 +78,7 @@ class PreviousCall:
 
 @dataclass(frozen=True, slots=True)
 class CacheTrace:
-    """What one model call left in the prompt cache; `entries` as they are stored."""
+    """The prefixes that one model call left in the prompt cache; `entries` has the stored form."""
 
     requested_at: datetime
     conversation_id: int
@@ -106,7 +109,7 @@ class CallsWithPrefix:
 
 @dataclass(frozen=True, slots=True)
 class EarlierCalls:
-    """The calls of the last hour that a claim brings. `others` begin as the conversation's own latest call does."""
+    """The model calls of the last hour that come with a claim. `others` are other calls with the prefixes of the latest call."""
 
     own: tuple[CacheTrace, ...]
     previous: PreviousCall | None
@@ -130,7 +133,7 @@ def _traces(rows: Iterable[JsonRow] | None) -> tuple[CacheTrace, ...]:
 
 
 def parse_earlier_calls(row: JsonRow) -> EarlierCalls | None:
-    """The earlier calls of a claim; None where they cannot be read, for a turn goes on without them (R044)."""
+    """The earlier calls of a claim; None if they cannot be read, since a turn can do without them (R044)."""
     try:
         return EarlierCalls.of(row)
     except (KeyError, TypeError, ValueError) as error:
@@ -144,7 +147,7 @@ def _warn_unreadable(error: Exception) -> None:
 
 @dataclass(slots=True)
 class CachedPrefixes:
-    """What is cached by now, and how long the provider itself measured those prefixes to be, in its own tokens."""
+    """The cached prefixes, and their lengths in tokens as the provider measured them."""
 
     before: PreviousCall | None = None
     cached: dict[bytes, CacheEntry] = field(default_factory=dict)
@@ -153,7 +156,7 @@ class CachedPrefixes:
     shared_conversations: int = 0
 
     def keep(self, entries: Mapping[str, Sequence[int]], at: datetime, cached_tokens: int) -> None:
-        """One call's traces: the longest prefix it left is what it was billed as read and written."""
+        """Add the prefixes of a call. The length of its longest prefix is the number of tokens billed as read and written."""
         began = at.timestamp()
         for key, (seconds, _) in entries.items():
             self.cached[bytes.fromhex(key)] = CacheEntry(seconds, began + seconds)
@@ -161,7 +164,7 @@ class CachedPrefixes:
             self.measured[max(entries, key=lambda key: entries[key][1])] = cached_tokens
 
     def keep_only(self, digests: Collection[bytes]) -> None:
-        """Forget what a prompt of these prefixes cannot read, however it goes on: thousands of turns wait with what they keep."""
+        """Drop all prefixes except these, which a continuation of the prompt can read, to save memory while turns wait."""
         kept_keys = {digest.hex() for digest in digests} | set(self.before.entries if self.before else ())
         self.cached = {key: entry for key, entry in self.cached.items() if key in digests}
         self.measured = {key: tokens for key, tokens in self.measured.items() if key in kept_keys}
@@ -170,10 +173,10 @@ class CachedPrefixes:
 def find_earlier_calls(
     earlier_calls: EarlierCalls | None, conversation_id: int, prefixes: tuple[str, str], *, actor: Actor
 ) -> CachedPrefixes:
-    """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044).
+    """Find the prefixes that this and other conversations left in the cache within the hour. Unreadable rows are left out (R044).
 
-    `prefixes` are the hashes of this prompt's agent prefix and workspace prefix. A claim brings the others of the prompt of the
-    call before; where this prompt begins otherwise, they are looked up anew.
+    `prefixes` are the hashes of this prompt's agent prefix and workspace prefix. A claim brings the calls of other conversations
+    that share the prefixes of the previous call. If this prompt's prefixes differ, the calls are queried again.
     """
     if earlier_calls is None:
         return CachedPrefixes()
@@ -204,7 +207,7 @@ def _collect_prefixes(earlier_calls: EarlierCalls, others: CallsWithPrefix, conv
         agent_conversations=_count_conversations(others.with_agent_prefix, conversation_id),
         shared_conversations=_count_conversations(others.with_workspace_prefix, conversation_id),
     )
-    # One call may come up to three times: it is this conversation's, of this agent, and begins as the prompts of all agents do.
+    # A call may appear up to three times: as a call of this conversation, by its agent prefix, and by its workspace prefix.
     traces = (*earlier_calls.own, *others.with_agent_prefix, *others.with_workspace_prefix)
     each_once = {(trace.conversation_id, trace.requested_at): trace for trace in traces}
     for trace in sorted(each_once.values(), key=attrgetter("requested_at")):
@@ -213,14 +216,14 @@ def _collect_prefixes(earlier_calls: EarlierCalls, others: CallsWithPrefix, conv
 
 
 def encode_entries(entries: Mapping[str, Sequence[int]]) -> str:
-    """As the books keep what a call left; five of these stand in every call."""
+    """Encode the prefixes that a call left in the cache, about five per call, as one short text for storage."""
     return ";".join(f"{key} {seconds} {tokens}" for key, (seconds, tokens) in entries.items())
 
 
 def _decode_entries(stored_entries: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
-    """What such a line says: the hash of each prefix, its lifetime in seconds and its length in tokens."""
+    """Parse the stored form: the hash of each prefix, its lifetime in seconds and its length in tokens."""
     if not isinstance(stored_entries, str):
-        # Of an earlier release.
+        # Stored by an earlier release.
         return stored_entries
     lines = (entry.split() for entry in stored_entries.split(";") if entry)
     return {key: (int(seconds), int(tokens)) for key, seconds, tokens in lines}
@@ -228,7 +231,7 @@ def _decode_entries(stored_entries: str | Mapping[str, Sequence[int]]) -> Mappin
 
 def _split_hashes(blocks: str) -> tuple[str, ...]:
     if " " in blocks:
-        # Of an earlier release, whose hashes say nothing of ours.
+        # Stored by an earlier release, whose hashes cannot be compared with current ones.
         return ()
     return tuple(blocks[at : at + HASH_CHARACTERS] for at in range(0, len(blocks), HASH_CHARACTERS))
 

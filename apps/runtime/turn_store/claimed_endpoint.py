@@ -1,4 +1,4 @@
-"""Where a turn's model is reached, and what it costs there: as the claim brought it, with the key opened for this use alone."""
+"""The model endpoint of a turn and its prices, as they came with the claim. The key is unsealed for each use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint, SealedEndp
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """Where and at what price a turn thinks. Without an endpoint it is the installation's."""
+    """The endpoint and prices of a turn's model: the tenant's own endpoint if there is one, else the installation's."""
 
     tenant_id: int = 0
     endpoint: SealedEndpoint | None = None
     rates: RateOverrides = field(default_factory=dict)
-    # Circuit breakers of that endpoint that are not closed, by model.
+    # The endpoint's circuit breakers that are not closed, by model.
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
 
     @classmethod
@@ -34,7 +34,7 @@ class ModelEndpoint:
 
     @property
     def reached(self) -> OpenedEndpoint | None:
-        """The tenant's own endpoint; raises NotAuthorised where its key cannot be opened."""
+        """The tenant's own endpoint, or None. Raises NotAuthorised if its key cannot be unsealed."""
         return decrypt_endpoint(self.endpoint, self.tenant_id) if self.endpoint else None
 
 
@@ -42,5 +42,5 @@ DEFAULT_ENDPOINT: Final = ModelEndpoint()
 
 
 def refuse_tenant_endpoint(place: OpenedEndpoint) -> NoReturn:
-    """For a process that asks the installation's endpoint alone."""
+    """Refuse a tenant's endpoint, for a process that only uses the installation's endpoint."""
     raise NotAuthorised(f"Endpoint {place.endpoint_id} cannot be asked by this process.")

@@ -1,4 +1,4 @@
-"""What the journal and the transcript are told of a turn, as the rows that are written. Nothing is written from here."""
+"""Builds the rows that a turn writes into the journal and the transcript. This module writes nothing itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -25,7 +25,7 @@ SENDERS = {
 
 @dataclass(frozen=True, slots=True)
 class CallNotes:
-    """What is known of a model call beside its usage: when it began, what it should have read, what it left cached."""
+    """Notes on a model call: when it began, what it should have read from the prompt cache, and what it left in the cache."""
 
     requested_at: datetime
     agent_prefix_sha256: str
@@ -37,7 +37,7 @@ class CallNotes:
 
 
 def cost_of(calls: Sequence[JsonObject]) -> int:
-    """What some entries of calls cost together, as far as that is known."""
+    """The total cost of these calls in micro-dollars, without calls of unknown cost."""
     costs = (call["cost_micro_usd"] for call in calls)
     return sum(cost for cost in costs if isinstance(cost, int))
 
@@ -49,7 +49,7 @@ def call_row(
     asked: Mapping[str, object] | None,
     rates: RateOverrides = NO_RATE_OVERRIDES,
 ) -> JsonObject:
-    """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
+    """The journal row of a model's answer. The first row of a round also has the user turn."""
     row: dict[str, Any] = {
         "step": message.number,
         "user_turn": asked,
@@ -69,19 +69,19 @@ def call_row(
 def tool_row(
     step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety, state: ToolStep.State
 ) -> JsonObject:
-    """A tool call as the journal keeps it."""
+    """The journal row of a tool call."""
     return canonical_object(
         {**asdict(call), "step": step, "position": place, "repeat_safety": repeat_safety.value, "state": state.value}
     )
 
 
 def is_first_write(calls: Sequence[JsonObject]) -> bool:
-    """Whether no step of the round was kept before these."""
+    """Whether these are the first steps of the round to be written."""
     return not calls or calls[0]["step"] == 1
 
 
 def without_transcript(calls: Sequence[JsonObject], *, has_replied: bool) -> list[JsonObject]:
-    """The steps a turn ends with, without what the same commit writes into the transcript and the turn's own row."""
+    """The last steps of a turn, without the fields that the same commit writes into the transcript and the turn's row."""
     rows = [{**row, "user_turn": None} for row in calls]
     if has_replied and rows:
         rows[-1] |= {"assistant_message": None, "text": ""}
@@ -96,7 +96,7 @@ def message_rows(
     *,
     has_replied: bool,
 ) -> list[Json]:
-    """What a turn leaves in the transcript: what arrived, and what was said and called since; its last line is the reply."""
+    """The transcript rows of a turn: the events, then the model's answers and tool calls. The last row is the reply."""
     rows = [*_event_rows(events, wire), *_step_rows(turn_id, steps)]
     if has_replied:
         rows[-1]["is_reply"] = True
@@ -105,7 +105,7 @@ def message_rows(
 
 def _event_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
     rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
-    # Several events are one user turn for the model; the last of them carries it.
+    # Several events are one user turn for the model, which is stored with the last one.
     rows[-1]["api_message"] = wire
     return rows
 

@@ -1,4 +1,4 @@
-"""Rows that PostgreSQL sent as JSON, read back as Django's."""
+"""Converts rows that PostgreSQL returned as JSON into Django model instances."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,6 +11,6 @@ JsonRow = Mapping[str, Any]
 
 
 def row_from_json(kind: type[Row], json_row: JsonRow) -> Row:
-    """A row that was read as JSON, as Django would have read it."""
+    """The model instance of a row that was read as JSON."""
     fields = kind._meta.concrete_fields
     return kind.from_db("default", [f.attname for f in fields], [f.to_python(json_row[str(f.column)]) for f in fields])

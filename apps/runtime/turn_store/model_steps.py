@@ -1,4 +1,4 @@
-"""What a turn says and hears, in the form in which the database gives it back unchanged."""
+"""The steps of a turn (model answers and tool results), in a form that the database stores and returns unchanged."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,13 +12,14 @@ from apps.prompt.builtin_tools import GET_SKILL, SKILL_VIEW
 from apps.prompt.rendering.data_fences import canonical_value
 from apps.runtime.tools.builtin_tool import whole_number
 
-# What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.
+# Marks a transcript message of tool results. The results are stored once, with their calls in the row before, and the message to
+# the model is built from that row.
 TOOL_RESULTS_MARK: Final[JsonObject] = {"role": "user"}
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStep:
-    """One answer of the model, as it was said, with the tools it called and what they gave back."""
+    """An answer of the model, with the tools it called and their results."""
 
     text: str
     said: JsonObject
@@ -28,7 +29,7 @@ class TurnStep:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One answer of the model before its tools were called."""
+    """An answer of the model before its tools were called."""
 
     number: int
     text: str
@@ -37,28 +38,28 @@ class AssistantMessage:
 
     @property
     def uses(self) -> tuple[ToolUse, ...]:
-        """The tools it wants called, in its order."""
+        """The tool calls that the answer requests, in order."""
         content = self.wire["content"] if self.stop_reason == StopReason.TOOL_USE.value else ()
         blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, Sequence) else []
         return tuple(_use(block) for block in blocks if block.get("type") == "tool_use")
 
     @property
     def is_void(self) -> bool:
-        """Whether it says nothing that can be used: there was no room left for it."""
+        """Whether the answer has no usable content, because the prompt left no room for it in the context window."""
         return self.stop_reason == StopReason.CONTEXT_WINDOW_EXCEEDED.value
 
     @property
     def is_cut(self) -> bool:
-        """Whether it was cut off at the length of an answer. No tool it may have begun to call is called."""
+        """Whether the answer was cut off at the length limit. Its tool calls are not made."""
         return self.stop_reason == StopReason.MAX_TOKENS.value
 
     @property
     def goes_on(self) -> bool:
-        """Whether the model is asked again after it."""
+        """Whether another model call follows the answer."""
         return self.stop_reason in {StopReason.TOOL_USE.value, StopReason.PAUSE_TURN.value}
 
     def with_calls(self, calls: tuple[ToolCall, ...]) -> TurnStep:
-        """The whole step, once every tool it called has answered."""
+        """The complete step, with the results of all tool calls of the answer."""
         return TurnStep(self.text, self.wire, calls, tool_results_message(calls) if calls else None)
 
 
@@ -68,7 +69,7 @@ def _use(block: Mapping[str, Json]) -> ToolUse:
 
 
 def skills_read(calls: Iterable[ToolCall]) -> Iterator[int]:
-    """The skills whose approved runbooks these calls gave, once for each call; a look at a draft is no use of it."""
+    """The ids of the approved skills that these calls returned, one per call. Reading a draft doesn't count as use."""
     return (
         whole_number(call.arguments["skill_id"]) for call in calls if not call.is_error and _read_approved_skill(call)
     )
@@ -79,7 +80,7 @@ def _read_approved_skill(call: ToolCall) -> bool:
 
 
 def tool_results_message(calls: tuple[ToolCall, ...]) -> JsonObject:
-    """The user message that answers a step's tool calls."""
+    """The user message with the results of a step's tool calls."""
     return canonical_object(_build_results(calls))
 
 
@@ -97,23 +98,23 @@ def _build_results(calls: Iterable[ToolCall]) -> JsonObject:
 
 
 def replayed_message(wire: JsonObject, calls: Iterable[ToolCall]) -> JsonObject:
-    """A message of the transcript as it was sent; `calls` are those of the row before it."""
+    """A transcript message as it was sent to the model; `calls` are the tool calls of the row before."""
     return restore_key_order(_build_results(calls) if wire == TOOL_RESULTS_MARK else wire)
 
 
 def parse_tool_calls(rows: Iterable[Mapping[str, Any]] | None) -> tuple[ToolCall, ...]:  # Any: JSON as it is stored
-    """The tool calls of a transcript's row."""
+    """The tool calls of a transcript row."""
     return tuple(ToolCall(**row) for row in rows or ())
 
 
 def canonical_object(value: JsonObject) -> JsonObject:
-    """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
+    """The object in the form that the database returns, so that a later replay equals the message sent now."""
     given_back: JsonObject = canonical_value(_storable(value))  # type: ignore[assignment]  # an object stays one
     return given_back
 
 
 def restore_key_order(stored: JsonObject) -> JsonObject:
-    """What was an object of that form, as the database gave it back: its keys in their order again."""
+    """A canonical object that was read from the database, with its keys in the original order."""
     in_order: JsonObject = canonical_value(stored)  # type: ignore[assignment]  # an object stays one
     return in_order
 

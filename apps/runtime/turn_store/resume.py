@@ -1,4 +1,4 @@
-"""Where a turn goes on that another worker began; pure. Finished steps are replayed, not repeated."""
+"""Finds the point at which a worker resumes a turn that another worker began; pure. Finished steps are replayed, not repeated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from apps.runtime.turn_store.model_steps import AssistantMessage, TurnStep
 
 @dataclass(frozen=True, slots=True)
 class JournaledCall:
-    """One tool call as the journal has it: `is_open` if it was begun outside the house and nobody knows how it ended."""
+    """A tool call in the journal. `is_open` for an external call that was begun and whose outcome is not recorded."""
 
     call: ToolCall
     is_open: bool = False
@@ -18,7 +18,7 @@ class JournaledCall:
 
 @dataclass(frozen=True, slots=True)
 class JournaledStep:
-    """One answer of the model as the journal has it, with the tool calls that were written, by their place in it."""
+    """An answer of the model in the journal, with its recorded tool calls by their position in the answer."""
 
     said: AssistantMessage
     calls: Mapping[int, JournaledCall] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class JournaledStep:
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """The whole steps behind a turn; and, where the last answer's tools were not all called or nothing follows it, that one."""
+    """The complete steps of a turn, and its last answer if the answer still has tools to call or is final."""
 
     steps: tuple[TurnStep, ...] = ()
     last: AssistantMessage | None = None
@@ -35,12 +35,12 @@ class ResumePoint:
 
     @property
     def asking(self) -> int:
-        """The number of the model call that comes next."""
+        """The number of the next model call."""
         return len(self.steps) + self.voids + 1
 
 
 def find_resume_point(kept: Sequence[JournaledStep]) -> ResumePoint:
-    """What is behind, and what of the last step is still to do."""
+    """Split the journaled steps into complete steps and the unfinished last one."""
     used = [step for step in kept if not step.said.is_void]
     voids = len(kept) - len(used)
     if not used:

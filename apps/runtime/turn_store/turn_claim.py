@@ -1,4 +1,4 @@
-"""Taking a turn: one statement decides who holds it, and brings all it needs."""
+"""Claims a turn: one statement decides which worker gets the turn, and reads everything that the turn needs."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,7 +36,7 @@ from apps.tenants.models import Agent
 
 CLAIM: Final = load_query("apps/runtime/turn_store/queries/claim_turn.sql")
 AGENTS_KEPT = 512
-# Of what a claim brings.
+# Limits on the numbers of rows that a claim reads.
 _QUERY_LIMITS = {
     "history": HISTORY_MESSAGES,
     "examples": MAX_EXAMPLES,
@@ -50,9 +50,9 @@ _QUERY_LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class TurnClaim:
-    """A turn this worker holds, with the events it answers, what earlier workers kept of it, and what it needs to go on.
+    """A turn that this worker has claimed, with its events, the steps of earlier workers, and its context.
 
-    `known_parts` are parts of prompts this process has read already, by their marks.
+    `known_parts` are prompt parts that this process has cached, by mark.
     """
 
     turn: Turn
@@ -66,66 +66,66 @@ class TurnClaim:
     money: TurnMoney = field(default_factory=TurnMoney)
     turns_lately: int = 1
     server_tools: tuple[ToolServerTool, ...] = ()
-    # Ids of the approvals of tool calls, by the hash of the call.
+    # The ids of tool call approvals, by the hash of the call.
     approved_calls: dict[str, int] = field(default_factory=dict)
-    # As the latest write of the turn found it.
+    # Whether sending was paused at the turn's latest write.
     is_sending_paused: bool = False
 
     @property
     def agent(self) -> Agent:
-        """Who answers."""
+        """The agent that answers."""
         return self.conversation.agent
 
     @property
     def model(self) -> str:
-        """Which model is asked: one for the whole turn, where another had to be chosen."""
+        """The model of the turn: the fallback if the turn changed to it, otherwise the agent's model."""
         return self.turn.model or self.agent.model or settings.DEFAULT_MODEL
 
     @property
     def endpoint_id(self) -> int:
-        """Where it is asked; 0 is the installation's endpoint."""
+        """The endpoint of the model; 0 is the installation's."""
         return self.agent.endpoint_id or 0
 
     @property
     def kind(self) -> TurnKind:
-        """What the turn answers: nobody at all where its schedule began it."""
+        """The kind of turn: begun by a schedule, by another agent, or by a message."""
         if any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events):
             return TurnKind.SCHEDULED
         return TurnKind.DELEGATED if self.conversation.is_asked else TurnKind.MESSAGE
 
     @property
     def send_mode(self) -> SendMode:
-        """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
+        """The send mode of the reply (sent, draft or only recorded), by the send rules at the time of the claim (R134)."""
         return self.send_mode_by(self.context.rules, self.agent.send_mode, self.context.history.skills)
 
     def send_mode_by(self, rules: Iterable[SendRuleValue], of_agent: str, followed_skills: Collection[int]) -> SendMode:
-        """What becomes of the reply by these rules, for the skills that it followed; only noted where nobody can read it."""
+        """The send mode of the reply by these rules and the skills that it followed; OBSERVE if nobody can read the reply."""
         if self.is_heard_by_nobody:
             return SendMode.OBSERVE
         return send_mode_of(SendMode(of_agent), rules, self.conversation.channel, set(followed_skills))
 
     @property
     def steps_wanted(self) -> int | None:
-        """How many steps what it answers asks for itself; of several the latest that says so (R124)."""
+        """The limit of model calls set by the latest event that sets one; None if no event does (R124)."""
         return next((event.max_steps for event in reversed(self.events) if event.max_steps is not None), None)
 
     @property
     def may_be_silent(self) -> bool:
-        """A schedule may come to nothing (R121), and word of what becomes of a question needs no reply."""
+        """Whether the turn may end without a reply: a scheduled run (R121), or only notices about a delegated question."""
         noted_only = all(event.kind == InboundEvent.Kind.PROGRESS for event in self.events)
         return noted_only or self.kind is TurnKind.SCHEDULED
 
     @property
     def is_heard_by_nobody(self) -> bool:
-        """Whether it was begun by a schedule that posts nowhere, or by what an agent answers to such a run."""
+        """Whether nobody reads the reply: the run of a schedule that posts nowhere, or another agent's answer in such a run."""
         spoken = {InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR}
         return self.conversation.channel == SCHEDULE_CHANNEL and not any(event.kind in spoken for event in self.events)
 
     @property
     def customer_is_proven(self) -> bool:
-        """Whether the agent may be told what is known of the customer, and may note more.
+        """Whether the customer is verified for this turn, so that the agent may read their profile and add to it.
 
-        What came in before the proof may be anybody's words, so a turn that answers any of it is nobody's proven.
+        Anybody may have written the messages that came before the proof. So a turn that answers one of them is not verified.
         """
         if not self.context.is_customer_proof_required:
             return True
@@ -135,27 +135,31 @@ class TurnClaim:
 
     @property
     def answers_nobody(self) -> bool:
-        """Whether all it answers is a schedule, and what operators say besides: what is noted then is about no customer."""
+        """Whether the turn answers only a schedule and notes of operators, so that its new notes are about no customer."""
         kinds = {event.kind for event in self.events}
         return InboundEvent.Kind.SCHEDULE in kinds and kinds <= {InboundEvent.Kind.SCHEDULE, InboundEvent.Kind.OPERATOR}
 
     @property
     def is_spent(self) -> bool:
-        """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
+        """Whether the turn has to be given up: it is too old, or too many workers crashed during it."""
         return self.turn.deadline_at <= self.context.now or self.turn.crashes >= CRASHES_PER_TURN
 
     @property
     def begun(self) -> "TurnClaim":
-        """The same without what only its beginning reads. Thousands wait like this; one that may begin anew reads more again."""
+        """The claim without data that only the start of the turn needs, which saves memory while thousands of turns wait.
+
+        A turn that may restart keeps the earlier model calls.
+        """
         earlier_calls = self.context.earlier_calls if self.agent.begins_anew else None
         return replace(self, known_parts={}, context=replace(self.context, running=None, earlier_calls=earlier_calls))
 
 
 def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) -> TurnClaim | None:
-    """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take.
+    """Claim a turn for the pending events of a conversation, or a turn with an expired lease. None if there is nothing to claim.
 
-    Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
-    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `external`: for an external agent.
+    While an operator has paused the agent, there is nothing to claim, and the deadlines of waiting turns are extended.
+    `AGENT_KEY=tenant/agent` restricts a worker to one agent; a worker without it serves every agent (R002, R011, Z-17).
+    `external` claims the turn for an external agent.
     """
     known_parts, known_tools = CLAIMED_PARTS.known(actor.tenant_id), KNOWN_DESCRIPTIONS.known(actor.tenant_id)
     given: dict[str, Any] = {
@@ -176,7 +180,8 @@ def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) ->
         "loop_window": LOOP_WINDOW,
         **GRANT_ORIGINS,
     }
-    # Two at once would wait for each other: one holds the messages and waits for the turn, the other holds the turn.
+    # Claims of one conversation run one at a time. Otherwise two could deadlock: one locks the messages and waits for the turn,
+    # the other has locked the turn and waits for the messages.
     rows = execute_as(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
     if not rows:
         return None
@@ -186,7 +191,7 @@ def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) ->
 def _parse_claim(
     claim_row: JsonRow, known_parts: dict[str, SlotText], known_tools: Mapping[str, ToolDescription]
 ) -> TurnClaim:
-    """What the statement brought, with a type to each part of it; nothing behind this reads its JSON."""
+    """Parse the JSON result of the claim statement into typed values. No other code reads this JSON."""
     conversation = row_from_json(Conversation, claim_row["conversation"])
     conversation.agent = _read_agent(claim_row["agent"])
     turn = row_from_json(Turn, claim_row["turn"])
@@ -212,12 +217,12 @@ def _parse_claim(
 
 @lru_cache(AGENTS_KEPT)
 def _read_agent(stated: str) -> Agent:
-    """The row as it stands now, once for all turns that were claimed while it stood so; none of them changes it."""
+    """The agent's row. Cached, so that turns with the same row share one object, which must not be changed."""
     return row_from_json(Agent, json.loads(stated))
 
 
 def _turn_money(claim_row: JsonRow, conversation: Conversation, calling_agent: CallingAgent | None) -> TurnMoney:
-    """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
+    """The money of a turn. Money set aside for other agents counts as spent. A delegated turn has the rest of its share."""
     own, given = conversation.agent.turn_budget_micro_usd, conversation.budget_micro_usd
     left = None if given is None or calling_agent is None else max(0, given - calling_agent.spent_micro_usd)
     spent = claim_row["turn_cost_micro_usd"] + claim_row["set_aside_micro_usd"]
@@ -234,7 +239,7 @@ def _journaled_steps(model_calls: Sequence[JsonRow], tools: Sequence[JsonRow]) -
             result=row["result"],
             is_error=row["is_error"],
         )
-        # The calls of an external agent are known before the reply that it made them in.
+        # Tool calls of an external agent are stored before the model answer that they belong to, so their step may be missing.
         calls_by_step.setdefault(row["step"], {})[row["position"]] = JournaledCall(
             call,
             is_open=row["state"] == ToolStep.State.STARTED,

@@ -1,4 +1,4 @@
-"""What a claim brings beside the turn: the state of the tenant and the conversation at one moment, read back from JSON."""
+"""The context of a claimed turn: the state of its tenant and conversation at the time of the claim, parsed from JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from apps.runtime.turn_store.model_steps import parse_tool_calls, replayed_messa
 from apps.tenants.authentication.actor_resolution import GrantRow, interned_grants
 
 UTC = "UTC"
-# Of corrections shown with a turn, the latest.
+# The most corrections shown with a turn, the latest first.
 MAX_EXAMPLES = 3
-# By so much of each message examples of others are chosen.
+# The number of characters of each message that are compared to choose examples.
 COMPARED_CHARACTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentSession:
-    """The conversation's latest session, when it was last used, and the parts of its prefix, the tools first."""
+    """The conversation's latest session, the time of its last use, and the parts of its prefix, tools first."""
 
     session: Session
     used_at: datetime
@@ -36,7 +36,7 @@ class CurrentSession:
 
     @property
     def tells_of_customer(self) -> bool:
-        """Whether a profile is frozen in it."""
+        """Whether the session's prefix contains a customer profile."""
         return any(part.slot == Slot.PROFILE for part in self.parts)
 
     @classmethod
@@ -54,10 +54,10 @@ class CurrentSession:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The end of what was said, and how many messages of the model's form stand before it.
+    """The latest messages of the conversation, which are replayed, and the number of messages before them.
 
-    It is what was sent, byte for byte, but for the bullets of a learning version that was withdrawn since (`is_cut`).
-    `skills` are those whose runbooks stand in it, so that nobody has to read them again to follow them.
+    The messages are those sent, byte for byte, except that bullets of a withdrawn learning version are removed (`is_cut`).
+    `skills` are the skills whose text is in the history, so that the agent can follow them without reading them again.
     """
 
     skipped: int
@@ -94,7 +94,7 @@ def _clean_block(block: Any, bullets: str) -> Any:  # Any: a content block of th
 
 @dataclass(frozen=True, slots=True)
 class CallingAgent:
-    """The agent that asked here, and what answering has cost before this turn."""
+    """The agent that delegated to this conversation, and the cost of the conversation's earlier turns."""
 
     agent_id: int
     version: int
@@ -104,7 +104,7 @@ class CallingAgent:
 
 @dataclass(frozen=True, slots=True)
 class PinnedLearning:
-    """The learning version that the conversation reads, as it stands now."""
+    """The learning version pinned for the conversation."""
 
     id: int
     version: int
@@ -115,7 +115,7 @@ class PinnedLearning:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDraft:
-    """A draft for this customer, and what a person sent in its place."""
+    """A draft for this customer, and the text that a person sent instead of it."""
 
     id: int
     version: int
@@ -126,7 +126,7 @@ class CorrectedDraft:
 
 @dataclass(frozen=True, slots=True)
 class BankExample:
-    """An example that a person keeps for every customer of the agent; nobody is named in it."""
+    """An example that a person keeps for all customers of the agent; it names no customer."""
 
     id: int
     version: int
@@ -139,7 +139,7 @@ class BankExample:
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """Everything a turn needs before its first call, as it stood when the turn was claimed."""
+    """Everything that a turn needs before its first model call, as of its claim."""
 
     now: datetime
     running: CurrentSession | None
@@ -149,18 +149,18 @@ class TurnContext:
     is_customer_proof_required: bool
     rules: tuple[SendRuleValue, ...]
     open_escalations: int
-    # Turns that were answered before; 0 where nothing may be learned.
+    # The number of answered turns; 0 if nothing may be learned.
     answered_turns: int
     earlier_calls: EarlierCalls | None
     calling_agent: CallingAgent | None = None
     learning: PinnedLearning | None = None
     corrected_drafts: tuple[CorrectedDraft, ...] = ()
-    # First the one whose situation has most words of what was just written.
+    # Sorted by how many words their situations share with the new messages.
     bank_examples: tuple[BankExample, ...] = ()
 
     @classmethod
     def of(cls, claim_row: JsonRow) -> Self:
-        """Parse the answer of `claim_turn.sql`, which says what each key is."""
+        """Parse the result of `claim_turn.sql`, which documents each key."""
         settings = claim_row["settings"] or {}
         return cls(
             now=datetime.fromisoformat(claim_row["now"]),
@@ -183,5 +183,5 @@ class TurnContext:
 
 
 def parse_send_rules(rows: Sequence[Sequence[Any]]) -> tuple[SendRuleValue, ...]:
-    """Send rules as `send_mode_of` takes them."""
+    """Parse send rules into the form that `send_mode_of` takes."""
     return tuple(SendRuleValue(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)

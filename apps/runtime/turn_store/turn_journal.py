@@ -1,13 +1,12 @@
-"""The turn's journal: every write of a turn after its claim, up to the statement that closes it.
+"""The turn's journal: all writes of a turn after its claim, up to the statement that closes it.
 
-A worker holds a turn by its fence: the number that each claim raises by one. Every statement here begins at the turn's row, locked
-if the fence is still the worker's, and locks, checks and writes at once. So a worker that was overtaken cannot act between a check
-and a write: it gets no row. Writes that a turn depends on then raise `FenceLost`; `postpone` of a turn that is lost changes
-nothing. Times are the statement's by the database's clock, for `now()` would be the
-transaction's.
+A worker holds a turn by its fence, a number that each claim raises by one. Every statement of this module first locks the turn's
+row, on condition that the fence is still the worker's, and checks and writes in the same statement. So if another worker has
+claimed the turn, the statement finds no row and writes nothing. The function then raises `FenceLost`; only `postpone` has no
+effect instead. Times are those of the statement by the database's clock, since `now()` would be the start of the transaction.
 
-Spend is counted by the statement that writes a model call. It is read when a turn is claimed and when its steps are recorded.
-The statements are in `queries/`, each with its reasons.
+The statement that writes a model call also counts its cost in `Spend`, which is read when a turn is claimed and when its steps
+are recorded. The statements are in `queries/`, with comments.
 """
 
 import json
@@ -48,7 +47,7 @@ CLOSE_TURN: Final = load_query("apps/runtime/turn_store/queries/close_turn.sql")
 
 
 class FenceLost(Exception):
-    """Another worker took the turn over; whatever this one still wants to write is void."""
+    """Another worker has claimed the turn, so this one may not write any more."""
 
     code = "fence_lost"
 
@@ -58,21 +57,21 @@ class FenceLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RenderedUserTurn:
-    """The user turn as it is sent, and whose words each of its bytes is."""
+    """The user turn as sent to the model, and the owners of its bytes."""
 
     wire: JsonObject
     segments: Mapping[str, object]
 
     @property
     def stored(self) -> dict[str, object]:
-        """As the first step keeps it. Of many small numbers, text is the shorter form."""
+        """The form that the first step stores. The segments are stored as text, which is shorter for many small numbers."""
         return {"api_message": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
 
     @classmethod
     def kept(cls, stored: JsonObject) -> "RenderedUserTurn":
-        """As it was sent when the turn began."""
+        """Parse the stored form."""
         wire, segments = stored["api_message"], stored["segments"]
-        # Of an earlier release it is no text.
+        # Earlier releases stored the segments as JSON.
         segments = json.loads(segments) if isinstance(segments, str) else segments
         if not isinstance(wire, dict) or not isinstance(segments, dict):
             raise TypeError("What a turn asked is an object with its owners.")
@@ -81,7 +80,7 @@ class RenderedUserTurn:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """How a turn ends, with the words a failure is told by."""
+    """The status and outcome of an ended turn, with the code and sentence of a failure."""
 
     status: Turn.Status
     outcome: Turn.Outcome
@@ -90,14 +89,14 @@ class TurnEnd:
 
 
 class NewMessagesArrived(Exception):
-    """The customer went on writing, and the turn should begin anew before anything leaves."""
+    """The customer wrote again, so the turn should restart before anything is sent."""
 
     code = "new_messages"
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What a write found: whether the turn may go on, the customer has said more, and sending is paused; and the day's money."""
+    """Facts that a write found: if the turn may go on, new messages arrived or sending is paused, and the day's budget left."""
 
     may_go_on: bool
     new_messages: bool
@@ -107,7 +106,7 @@ class WriteResult:
 
 @dataclass(frozen=True, slots=True)
 class ClosedTurn:
-    """What an ended turn leaves: whether the conversation waits for another one."""
+    """The result of ending a turn: whether the conversation needs another one."""
 
     more_waits: bool
 
@@ -116,7 +115,7 @@ REPLIED = TurnEnd(Turn.Status.DONE, Turn.Outcome.REPLIED)
 
 
 def lock_turn(turn: Turn) -> None:
-    """Lock the turn for a transaction of several statements; whoever calls acts as the system already."""
+    """Lock the turn for a transaction of several statements. The caller acts as the system."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_TURN, _fence_parameters(turn))
         if cursor.fetchone() is None:
@@ -124,14 +123,14 @@ def lock_turn(turn: Turn) -> None:
 
 
 def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
-    """Note which session the turn runs in; a resumed turn keeps it."""
+    """Record the session that the turn runs in. A resumed turn stays in its session."""
     if not execute_as(actor, ENTER_SESSION, {**_fence_parameters(turn), "session": session.pk}):
         raise FenceLost(turn)
     turn.session = session
 
 
 def read_history(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
-    """The API messages of earlier turns, as they were sent."""
+    """The API messages of the transcript, as they were sent."""
     with acting_as(actor):
         rows = Message.objects.filter(conversation=conversation).exclude(api_message=None).order_by("position")
         history_rows = list(rows.values_list("tool_calls", "api_message"))
@@ -146,7 +145,7 @@ def read_history(conversation: Conversation, *, actor: Actor) -> list[JsonObject
 def record_steps(
     turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor
 ) -> WriteResult:
-    """Write steps and extend the lease; `asking` is the model call that comes next."""
+    """Write steps and extend the lease; `asking` is the number of the next model call."""
     given = {
         **_lease_parameters(turn),
         **_step_parameters(calls, tools),
@@ -162,7 +161,7 @@ def record_steps(
 
 
 def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> WriteResult:
-    """Begin a new round with what arrived meanwhile, in one statement with what is known of the round before, or not at all."""
+    """Begin a new round with the messages that arrived, and write the steps of the last round in the same statement."""
     given = {**_lease_parameters(turn), **_step_parameters(calls, tools), "restarts": _restarts_allowed(turn)}
     rows = execute_as(actor, RESTART, given)
     if not rows:
@@ -172,13 +171,13 @@ def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject]
 
 
 def turns_to_restart(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
-    """Which of the turns, given with their fences, should begin anew."""
+    """The ids of the turns that should restart; `turns` maps turn ids to fences."""
     given = {"turns": list(turns), "fences": list(turns.values()), "restarts": RESTARTS_PER_TURN}
     return {int(turn_id) for (turn_id,) in execute_as(actor, TURNS_TO_RESTART, given)}
 
 
 def end_call(turn: Turn, step: int, place: int, outcome: CallOutcome, *, actor: Actor) -> None:
-    """Write what came of an outside call that was begun."""
+    """Write the outcome of an external call whose start is recorded."""
     state = ToolStep.State.UNKNOWN if outcome.is_unknown else ToolStep.State.DONE
     given = {
         **_lease_parameters(turn),
@@ -203,14 +202,14 @@ def close_turn(
     actor: Actor,
     rules: Json = None,
 ) -> ClosedTurn:
-    """End a turn: last step, transcript, reply and state in one statement, or nothing of it.
+    """End a turn: write the last step, the transcript, the reply and the state in one statement.
 
-    Raises `StoppedByPerson` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for
-    sending are no longer `rules`, and `NewMessagesArrived` where the turn should begin anew; a turn that is given up is held
-    by nothing. A person may be writing into the transcript at the same time; then its next place is looked up once more.
+    Raises `StoppedByPerson` if a kill switch of a kind in `stops` is on, a colleague has taken the conversation over, or the send
+    rules differ from `rules`. Raises `NewMessagesArrived` if the turn should restart. A turn that is given up ends in any case.
+    If a person writes to the transcript at the same time, the statement is repeated with the next free position.
     """
     has_replied = ending.outcome is Turn.Outcome.REPLIED
-    # The journal's rows leave out what the same commit writes into the transcript and the turn's own row.
+    # The journal's rows leave out the fields that the same commit writes into the transcript and the turn's row.
     last_calls = without_transcript(calls, has_replied=has_replied)
     is_user_turn_unwritten = asked is not None and is_first_write(calls)
     given = {
@@ -261,14 +260,14 @@ def _closing_parameters(
 
 
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
-    """Let go of the turn until the next attempt is due; a sweep finds it then."""
+    """Release the turn until its next attempt, when a sweep finds it."""
     delay = timedelta(seconds=seconds)
     given = {**_fence_parameters(turn), "delay": delay, "failed_calls": tries, "code": code, "failure": sentence}
     execute_as(actor, POSTPONE, given)
 
 
 def extend_leases(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
-    """Extend the leases of the turns, given with their fences; those still held, and whether they may go on."""
+    """Extend the leases of turns; `turns` maps turn ids to fences. Returns the turns still held, and whether each may go on."""
     given = {
         "turns": list(turns),
         "fences": list(turns.values()),
@@ -305,7 +304,7 @@ def _messages(
 
 
 def _skill_reads(claimed: TurnClaim, steps: Sequence[TurnStep]) -> list[Json]:
-    """How often each skill was read for the answer (R096); off the record nothing is counted."""
+    """The skills read for the answer, with the number of reads of each (R096). Off-the-record turns count nothing."""
     if claimed.conversation.off_the_record:
         return []
     times = Counter(skill_id for step in steps for skill_id in skills_read(step.calls))

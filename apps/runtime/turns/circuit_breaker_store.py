@@ -1,7 +1,7 @@
-"""The breakers of endpoints as all workers see them (R131): who may ask, who looks whether an endpoint is back, who waits.
+"""Stores the circuit breakers that all workers share (R131), and decides which turn may call its model, probe or has to wait.
 
-Nothing is written while calls succeed. A failure is, and what became of the call that looked; each worker counts by itself how many
-calls went well since its last word, so that an endpoint is judged by all of them.
+Successful calls write nothing. Only failures and results of probes are written. Each worker counts its successful calls in memory
+and adds them when it writes a failure, so that the failure rate covers all calls.
 """
 
 from collections import deque
@@ -32,7 +32,8 @@ from apps.runtime.limits.retry_delay import counts_against_endpoint
 from apps.runtime.models import CircuitBreaker
 from apps.runtime.turn_store.turn_claim import TurnClaim
 
-# While somebody looks, the others ask again after so many seconds; those that wait for a moment are spread behind it.
+# While a probe is under way, other turns check again after about this many seconds. Turns that wait until a given time are spread
+# over a period after that time.
 PROBE_WAIT_SECONDS: Final = 5.0
 SPREAD: Final = 0.25
 
@@ -46,26 +47,26 @@ UPDATE runtime_turn SET model = %(model)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-# When calls went well in this process since a failure was last noted, the latest of them. To forget them only makes us more
-# careful.
+# The times of this process's successful calls since it last wrote a failure. If some are dropped, the breaker only opens sooner.
 _MOST_KEPT: Final = 1000
 _recent_successes: dict[tuple[int, str], deque[float]] = {}
 
 
 class BreakerOpen(Exception):
-    """Calls of this model are held back for now; that is no failed try of the turn's."""
+    """Calls of this model are paused for now. This does not count as a failed try of the turn."""
 
     code = "breaker_open"
 
     def __init__(self, model: str, seconds: float) -> None:
-        super().__init__(f"Calls of {model} are held back for a moment, because many of them failed.")
+        super().__init__(f"Calls of {model} are paused for a moment, because many of them failed.")
         self.seconds = seconds
 
 
 def allow_call(claimed: TurnClaim, *, actor: Actor) -> bool:
-    """Let a turn ask its model, and say whether its call is the one that looks if the endpoint is back.
+    """Return normally if a turn may call its model. The result is whether the call is the probe of the endpoint.
 
-    A turn that has heard nothing yet is asked of the agent's fallback instead, and stays with it. Raises BreakerOpen.
+    If the model's calls are paused, a turn without an answer yet changes to the agent's fallback model for good.
+    Raises BreakerOpen if the turn has to wait.
     """
     verdict = _current_verdict(claimed, claimed.model)
     if verdict.permission is CallPermission.CALL:
@@ -78,7 +79,7 @@ def allow_call(claimed: TurnClaim, *, actor: Actor) -> bool:
 
 
 def record_success(claimed: TurnClaim, *, is_probe: bool, actor: Actor) -> None:
-    """A call brought a reply."""
+    """Record a call that returned a reply."""
     key = claimed.endpoint_id, claimed.model
     if is_probe:
         _update_breaker(key, lambda breaker, now: after_success(breaker, now, is_probe=True), actor)
@@ -87,7 +88,7 @@ def record_success(claimed: TurnClaim, *, is_probe: bool, actor: Actor) -> None:
 
 
 def record_failure(claimed: TurnClaim, error: BackendError, *, is_probe: bool, actor: Actor) -> None:
-    """A call brought none. What only shows that the endpoint answers is noted where somebody looked for that."""
+    """Record a failed call. A failure that does not count against the endpoint is only written for a probe."""
     is_counted = counts_against_endpoint(error.code)
     if not (is_counted or is_probe):
         return
@@ -100,7 +101,7 @@ def record_failure(claimed: TurnClaim, error: BackendError, *, is_probe: bool, a
 def _apply_failure(
     breaker: Breaker, now: datetime, beside: Sequence[float], is_counted: bool, is_probe: bool
 ) -> Breaker:
-    """`beside` are the seconds since each call that went well; those from before the window began do not speak for it."""
+    """Count the successes, then the failure. `beside` are the seconds since each success; those before the window are ignored."""
     age = now - breaker.window_started_at if breaker.window_started_at else WINDOW
     for _ in filter(age.total_seconds().__ge__, beside if age < WINDOW else ()):
         breaker = after_success(breaker, now)
@@ -134,7 +135,7 @@ def _wait_seconds(claimed: TurnClaim, verdict: BreakerVerdict) -> float:
 
 
 def _begin_probe(claimed: TurnClaim, actor: Actor) -> bool:
-    """At most one call looks at a time, whichever process makes it."""
+    """Begin a probe, unless one is under way. Across all processes, at most one probe per endpoint and model runs at a time."""
     given = {"endpoint": claimed.endpoint_id, "model": claimed.model, "probe": PROBE_TIMEOUT}
     return bool(execute_as(actor, _BEGIN_PROBE, given))
 

@@ -1,7 +1,7 @@
-"""Interruptions of a turn: it is postponed, shortened, stopped or delayed, or it restarts with new messages.
+"""Interruptions of a turn: it is postponed, continued with a shorter history, stopped or delayed, or restarts with new messages.
 
-A turn is postponed when time or an operator can help, and delayed while calls to its model are paused. A turn restarts when the
-customer wrote again while the model was working (R126).
+A turn is postponed if a later try or an operator can help, and delayed while calls to its model are paused. A turn restarts if
+the customer wrote again during the model call (R126).
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from apps.runtime.turns.turn_completion import pause_agent_for_spending
 
 
 def postpone_after_error(claimed: TurnClaim, error: BackendError, *, actor: Actor) -> None:
-    """Wait for the next try; where the money is spent, for an operator."""
+    """Postpone the turn until its next try. If the provider's account is out of money, wait until an operator helps."""
     tries = claimed.turn.failed_calls + 1
     seconds = retry_delay(tries, error.retry_after_seconds, random())  # noqa: S311  # spread, not secret
     if isinstance(error, SpendLimitReached):
@@ -31,9 +31,9 @@ def postpone_after_error(claimed: TurnClaim, error: BackendError, *, actor: Acto
 
 
 def shorten_history(claimed: TurnClaim, calls: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
-    """Let the turn be taken again at once, with half of the history; what was paid for meanwhile is kept with it.
+    """Release the turn to be claimed again at once with half of the history. Paid steps are stored.
 
-    False where nothing is left to leave out.
+    Returns False if the history cannot be halved any more.
     """
     turn, history = claimed.turn, claimed.context.history.messages
     if turn.history_halvings >= MAX_HISTORY_HALVINGS or shortened_start(history, turn.history_halvings) == len(history):
@@ -43,24 +43,24 @@ def shorten_history(claimed: TurnClaim, calls: Sequence[JsonObject], asking: int
         if calls:
             record_steps(turn, calls, (), asking, actor=actor)
         execute_as(actor, SHORTEN_HISTORY, {"turn": turn.pk, "fence": turn.fence})
-        sentence = "What was said before did not fit into the model, so less of it is told."
+        sentence = "The history did not fit into the model, so a shorter one is used."
         postpone(turn, "history_shortened", sentence, 0, turn.failed_calls, actor=actor)
     return True
 
 
 def postpone_stopped(claimed: TurnClaim, *, actor: Actor) -> None:
-    """Wait until whoever stopped it lets go."""
+    """Postpone the turn until a person lets it continue."""
     postpone(claimed.turn, StoppedByPerson.code, stop_sentence(claimed.conversation, actor=actor), 0, actor=actor)
 
 
 def wait_for_breaker(claimed: TurnClaim, held: BreakerOpen, *, actor: Actor) -> None:
-    """Wait until somebody may ask again; nothing was tried, so nothing is counted."""
+    """Postpone the turn until the circuit breaker may allow a call. No call was made, so no failed try is counted."""
     postpone(claimed.turn, held.code, str(held), held.seconds, claimed.turn.failed_calls, actor=actor)
 
 
 @dataclass(frozen=True, slots=True)
 class RestartedTurn:
-    """A turn in its next round, with all that has arrived; and whether it may go on, or somebody stopped it."""
+    """A turn in its new round with all new messages. `may_go_on` is false if a person stopped the turn."""
 
     claimed: TurnClaim
     may_go_on: bool
@@ -69,9 +69,9 @@ class RestartedTurn:
 def restart_turn(
     claimed: TurnClaim, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor
 ) -> RestartedTurn | None:
-    """The turn's next round; None where it goes on as it is: nothing has arrived, or it did what cannot be done twice.
+    """Begin the turn's next round. None if nothing arrived, or the turn did something that must not be repeated.
 
-    What the round before said stays in the journal, since it is paid for.
+    The journal keeps the answers of the last round, which were paid for.
     """
     standing = restart(claimed.turn, calls, tools, actor=actor)
     if not standing.new_messages:

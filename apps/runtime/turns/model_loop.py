@@ -1,4 +1,4 @@
-"""A turn's conversation with the model so far, and the next request. Nothing is sent from here."""
+"""A turn's exchange with the model so far, and the next request. This module builds requests and sends nothing."""
 
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -27,7 +27,7 @@ _NO_ANSWER_SENTENCES = {
 
 
 class TurnFailed(Exception):
-    """The turn ends without a reply; `code` says why in one word."""
+    """The turn ends without a reply; `code` is the reason in one word."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -36,22 +36,22 @@ class TurnFailed(Exception):
 
 @dataclass(slots=True)
 class ModelLoop:
-    """One turn's conversation with the model: the replayed history, what is asked, and the steps since."""
+    """A turn's exchange with the model: the replayed history, the user turn, and the steps since."""
 
     account: PromptCachePlanner
     max_steps: int
     deadline_seconds: float
     steps: list[TurnStep] = field(default_factory=list)
-    # Answers that came to nothing, because the prompt left no room for them; they are paid for and count as steps.
+    # The number of answers without content because the prompt left no room for one. They are paid for and count as steps.
     voids: int = 0
     messages: list[JsonObject] = field(default_factory=list)
     started: float = field(default_factory=monotonic)
     money: TurnMoney = field(default_factory=TurnMoney)
-    # Why no call may follow the one that was asked last; blank while one may.
+    # The reason why the latest call has to be the last one; blank if others may follow.
     last_reason: str = ""
 
     def open_history(self, history: History, asked: JsonObject, shortened: int = 0) -> None:
-        """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
+        """Begin with the replayed history. Its window moves only between turns, so that all calls of a turn share one prefix."""
         begins = shortened_start(history.messages, shortened)
         self.account.window_start = history.skipped + begins
         self.account.is_cut = history.is_cut
@@ -59,16 +59,16 @@ class ModelLoop:
 
     @property
     def asking(self) -> int:
-        """The number of the model call that comes next, from 1."""
+        """The number of the next model call, counted from 1."""
         return len(self.steps) + self.voids + 1
 
     def add_step(self, step: TurnStep) -> None:
-        """A whole step: what the model said, and what its tools gave back."""
+        """Add a complete step: the model's answer and the results of its tools."""
         self.steps.append(step)
         self.messages = [*self.messages, step.said, *([step.results] if step.results else [])]
 
     def request(self) -> ModelRequest:
-        """The next call of the model. Raises TurnFailed or TimedOut where none may follow."""
+        """The request of the next model call. Raises TurnFailed or TimedOut if no call may follow."""
         if self.asking > self.max_steps:
             raise TurnFailed(STEPS_SPENT, _NO_ANSWER_SENTENCES[STEPS_SPENT].format(steps=self.max_steps))
         left = self.deadline_seconds - (monotonic() - self.started)
@@ -86,7 +86,7 @@ class ModelLoop:
             timeout_seconds=min(CALL_SECONDS, left),
         )
         marked = with_marks(request, planned.plan.marks)
-        # Behind every mark, and gone with the turn: what is replayed later is what the customer and the tools said.
+        # The notice comes after all cache marks and is not stored, so a replay contains only texts of the customer and of tools.
         return with_note(marked, last_step_notice()) if self.last_reason else marked
 
     def _last_call_reason(self, planned: PlannedCall) -> str:
@@ -95,7 +95,7 @@ class ModelLoop:
         return STEPS_SPENT if self.asking == self.max_steps else ""
 
     def take_reply(self, reply: ModelReply) -> AssistantMessage:
-        """The reply as it is kept and sent back. The last reply counts by its text alone, because no tool is called any more."""
+        """Convert a reply into the message to store and send back. Of a last reply only the text is used, as no tools follow."""
         goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
         if self.last_reason and goes_on and reply.text.strip():
             reply = replace(reply, stop_reason=StopReason.END_TURN)
@@ -104,19 +104,19 @@ class ModelLoop:
 
     @property
     def has_spoken_to_agents(self) -> bool:
-        """Whether another agent was asked, or answered, in this turn; to the customer it need not say anything then."""
+        """Whether the turn delegated to another agent or answered one, so that it may end without a reply to the customer."""
         return any(
             call.name in AGENT_MESSAGING_TOOLS and not call.is_error for step in self.steps for call in step.calls
         )
 
     def refuse_after_last_call(self) -> None:
-        """Raise TurnFailed where the model had to answer, and called tools instead."""
+        """Raise TurnFailed if the model called tools in the last call, in which it had to answer."""
         if self.last_reason:
             raise TurnFailed(self.last_reason, _NO_ANSWER_SENTENCES[self.last_reason].format(steps=self.max_steps))
 
 
 def refuse_unusable_reply(message: AssistantMessage, *, may_be_empty: bool) -> None:
-    """Raise TurnFailed for what nobody can be given as an answer."""
+    """Raise TurnFailed for a reply that cannot be used as an answer."""
     if message.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
         raise unusable_stop(message)
     if not (message.goes_on or message.text.strip() or (may_be_empty and not message.is_cut)):
@@ -124,11 +124,11 @@ def refuse_unusable_reply(message: AssistantMessage, *, may_be_empty: bool) -> N
 
 
 def unusable_stop(message: AssistantMessage) -> TurnFailed:
-    """The failure of a turn whose model stopped before it said anything that can be used."""
+    """The failure of a turn whose model stopped before returning anything usable."""
     return TurnFailed(message.stop_reason, f"The model stopped: {message.stop_reason.replace('_', ' ')}.")
 
 
 def _answerable_blocks(reply: ModelReply) -> list[Json]:
-    """The blocks that go back. A call cut off in the middle can never be answered, and would wedge the conversation."""
+    """The content blocks to send back, without a tool call that was cut off: it has no result and would block all later calls."""
     is_whole = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
     return [block for block in reply.blocks if is_whole or block.get("type") != "tool_use"]

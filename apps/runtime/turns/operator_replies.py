@@ -1,7 +1,7 @@
-"""What a person lets out to a customer: their own words, an agent's draft, the answer to a question. Each is one commit.
+"""Replies that a person sends to a customer: their own text, an agent's draft, or the answer to a question. Each is one commit.
 
-The customer reads all of it as the words of the business. The agent is told of a person's own words as of an instruction, in
-the user turn they belong to: it did not say them, and a marker within its own words would be imitated.
+To the customer, all of them are messages of the business. To the agent, a person's own text is an instruction in the user turn
+and not one of its own replies: the agent did not write the text, and it would imitate a marker within its replies.
 """
 
 from collections.abc import Sequence
@@ -33,24 +33,23 @@ from apps.runtime.turns.user_turn import prompt_event, user_turn_message
 from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 
-# No message has this number.
+# Stands for no message, where a message id is expected.
 NO_MESSAGE: Final = 0
 
 ONE_MICROSECOND = timedelta(microseconds=1)
 
 
 def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, seen_length: int) -> Message:
-    """Answer in the agent's place. What the customer wrote and nobody answered yet is answered by this.
+    """Answer in place of the agent. The answer covers all messages of the customer that have no answer yet.
 
-    `seen_length` is how much of the conversation the person saw: whoever sends twice, or past a colleague, is refused.
+    `seen_length` is the length of the conversation that the person saw. Raises Stale if the conversation has grown, so that
+    nobody sends a message twice or without having read a colleague's message.
     """
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
     with acting_as(actor):
         stored = _lock_taken_over(conversation, actor)
         if seen_length != (there := conversation_length(stored)):
-            raise Stale(
-                "The conversation went on since you read it. Read what was written meanwhile, then send again.", there
-            )
+            raise Stale("The conversation went on since you read it. Read the new messages, then send again.", there)
         system = system_actor(stored.tenant_id)
         with acting_as(system):
             turn, waiting = _begin_operator_turn(stored)
@@ -73,7 +72,7 @@ def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, se
 def send_reviewed_draft(
     draft: Draft, *, actor: Actor, reviewed_sha256: str, text: str | None = None, read_at: int | None = None
 ) -> Draft:
-    """Send a draft as it stands, or in the person's words; the message and the decision stand in one commit or neither does."""
+    """Send a draft unchanged, or as the person changed it. The message and the decision are written in one commit."""
     is_edited = text is not None and text != draft.text
     sent_text = text if text is not None and is_edited else draft.text
     act = Act.DRAFT_SEND_EDITED if is_edited else Act.DRAFT_SEND
@@ -97,7 +96,7 @@ def send_reviewed_draft(
 def decline_draft(
     draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None
 ) -> Draft:
-    """Let nothing go out of a draft. An agent that waits for it is told so."""
+    """Discard a draft. If another agent waits for it as an answer, that agent is notified."""
     with acting_as(actor):
         discarded = discard_draft(draft, actor=actor, reason_code=reason_code, reason=reason, read_at=read_at)
         relay_to_parent(discarded.conversation, InboundEvent.Kind.ANSWER, ANSWER_WITHHELD, f"draft-{draft.pk}")
@@ -107,10 +106,10 @@ def decline_draft(
 def answer_question(
     escalation: Escalation, *, actor: Actor, answer: str, word_for_word: bool = False, read_at: int | None = None
 ) -> Escalation:
-    """Answer what an agent handed over: the agent relays it, in a conversation that follows if this one has ended.
+    """Answer an escalated question. The agent relays the answer to the customer, in a new conversation if this one has ended.
 
-    Word for word it goes to the customer as it stands, and the agent is told. What agents asked each other has no sequel: where it
-    has ended, the answer goes to the agent that asked.
+    With `word_for_word` the answer is sent to the customer unchanged, and the agent is notified. An ended conversation between
+    agents is not continued: the answer goes to the agent that delegated.
     """
     with acting_as(actor):
         conversation = escalation.conversation
@@ -130,7 +129,7 @@ def answer_question(
 
 
 def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
-    """Let the agent answer again; what waits is taken up at once."""
+    """Hand the conversation back to the agent, which answers the pending messages at once."""
     with acting_as(actor):
         hand_back_conversation(conversation, actor=actor, read_at=read_at)
         wake_worker_on_commit(conversation.tenant_id, conversation.pk)
@@ -138,12 +137,12 @@ def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None =
 
 
 def conversation_length(conversation: Conversation) -> int:
-    """How much was said in a conversation, by events and messages: what a person who answers has to have seen."""
+    """The number of events and messages in a conversation, by which `write_to_customer` checks that a person saw all of them."""
     return conversation.events.count() + conversation.messages.count()
 
 
 def _send_draft_message(draft: Draft, text: str, actor: Actor) -> int:
-    """The number of the message a draft becomes; none for one that waits no more, which its act refuses in its own words."""
+    """Send the message of a draft and return its id. NO_MESSAGE if the draft is no longer waiting; the act then refuses."""
     conversation = _lock_conversation(draft.conversation_id, actor)
     if not Draft.objects.visible_to(actor).open().filter(pk=draft.pk).exists():
         return NO_MESSAGE
@@ -160,12 +159,12 @@ def _send_draft_message(draft: Draft, text: str, actor: Actor) -> int:
 
 
 def _relay_answer(message: Message) -> None:
-    """An agent that asked reads what goes out here, as the answer."""
+    """Relay a sent message as the answer to the agent that delegated, if there is one."""
     relay_to_parent(message.conversation, InboundEvent.Kind.ANSWER, message.text, f"message-{message.pk}")
 
 
 def _lock_conversation(conversation_id: int, actor: Actor) -> Conversation:
-    """Locked first of all, so that two who send at once come one after the other."""
+    """Lock the conversation, so that two people who send at the same time do so one after the other."""
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
     stored = rows.filter(pk=conversation_id).order_by("pk").first()
     if stored is None:
@@ -181,7 +180,7 @@ def _lock_taken_over(conversation: Conversation, actor: Actor) -> Conversation:
 
 
 def _begin_operator_turn(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
-    """A turn of a person's own for what waits; none while an agent's turn is still being stopped, or where nothing waits."""
+    """Begin a turn of the person for the pending messages. None if there are none, or an agent's turn is still being stopped."""
     if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
         return None, []
     events = InboundEvent.objects.filter(conversation=conversation, turn_id=None)
@@ -192,7 +191,7 @@ def _begin_operator_turn(conversation: Conversation) -> tuple[Turn | None, list[
         with transaction.atomic():
             turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=Now())
     except IntegrityError:
-        # A worker began one between our look and our write.
+        # A worker began a turn between the check and the write.
         return None, []
     events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
     Message.objects.bulk_create(
@@ -219,7 +218,7 @@ def _end_turn(turn: Turn, message: Message, turned: SlotText) -> None:
 
 
 def _render_user_turn(conversation: Conversation, waiting: Sequence[InboundEvent], text: str, actor: Actor) -> SlotText:
-    """The user turn that tells the agent what the customer wrote and what a person answered, framed as everywhere."""
+    """The user turn with the customer's messages and the person's answer, rendered like any other user turn."""
     own = TextProvenance(
         conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label
     )

@@ -1,4 +1,4 @@
-"""The tool calls of a turn: which may be made, how each begins, and the results of built-in tools."""
+"""The tool calls of a turn: checks before a call, the start of external calls, and the results of built-in tools."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -39,7 +39,7 @@ APPROVAL_WITHDRAWN: Final = "Nothing was called: a colleague had said yes to thi
 
 @dataclass(slots=True)
 class ToolCalls:
-    """The tools of a session, and how often each was called in this turn."""
+    """The tools of a session, and a counter of this turn's tool calls."""
 
     builtin_tools: Mapping[str, BuiltinTool]
     toolbox: Toolbox
@@ -47,15 +47,15 @@ class ToolCalls:
     frozen: Mapping[str, ToolDefinition]
     context: ToolContext
     before_keeping: Callable[[], None]
-    # Tools whose calls wait for a person's approval, and the calls that were approved.
+    # Tools whose calls need a person's approval, and the calls that were approved.
     guarded: Mapping[str, ToolServerTool] = field(default_factory=dict)
     approved: dict[str, int] = field(default_factory=dict)
     counter: RepeatCounter = field(default_factory=RepeatCounter)
-    # How often the agent may still save in this turn, where the product asked it to save; otherwise no limit.
+    # How often the agent may still save in this turn if the product asked it to save something. None means no limit.
     saves_left: int | None = None
 
     def count_calls(self, calls: Iterable[ToolCall]) -> None:
-        """Count what earlier workers called in this turn, and what external tools returned."""
+        """Count the calls that earlier workers made in this turn, and calls of external tools that have returned."""
         for call in calls:
             self._count(call)
 
@@ -69,19 +69,19 @@ class ToolCalls:
         return tool is not None and tool.keeps and tool.learns
 
     def resolve_route(self, use: ToolUse) -> ToolUse:
-        """The call itself, or the one that a routing tool names."""
+        """The call itself, or for a call of a routing tool, the call that its arguments name."""
         return resolve_routed_call(use, self.routed)
 
     def find_external_tool(self, use: ToolUse, *, is_begun: bool = False) -> ExternalTool | None:
-        """The external tool of a call; None where the tool is built in, or the call waits for an approval first."""
+        """The external tool of a call; None if the tool is built in, or the call still needs an approval."""
         is_held = use.name in self.guarded and not is_begun and self._call_sha256(use) not in self.approved
         return None if is_held else self._external_tool(use.name)
 
     @contextmanager
     def begin_external_call(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[ToolCall | None]:
-        """The write that begins a call; the same commit uses up the approval that the call needed.
+        """Open the transaction in which the caller records the start of a call, and use up the call's approval if it has one.
 
-        Yields the result for the model where the approval was withdrawn meanwhile: then nothing begins.
+        Yields None if the call may begin, or the result for the model if the approval was withdrawn meanwhile.
         """
         if use.name not in self.guarded:
             yield None
@@ -106,7 +106,7 @@ class ToolCalls:
         return self.toolbox.tools.get(name) or self.routed.tools.get(name)
 
     def refuse_call(self, use: ToolUse) -> ToolCall | None:
-        """The refusal of a call, as a result that the model can act on. Raises TurnFailed where the model repeats it for ever."""
+        """The refusal of a call as its result, or None. Raises TurnFailed if the model repeats the same call too often."""
         refusal = (
             self._unknown_tool_flaw(use)
             or self._argument_flaw(use)
@@ -116,7 +116,7 @@ class ToolCalls:
         return self._record_answer(use, refusal, is_error=True) if refusal else None
 
     def call_builtin_tool(self, use: ToolUse) -> ToolCall:
-        """The result of a built-in tool; a refused governed write is a result, not a failure of the turn."""
+        """Call a built-in tool. The refusal of a governed write becomes the call's result and does not fail the turn."""
         tool = self.builtin_tools[use.name]
         try:
             if tool.keeps and tool.learns:
@@ -144,7 +144,7 @@ class ToolCalls:
         return f"There is no tool {use.name}. There are: {', '.join({**self.builtin_tools, **self.toolbox.tools})}."
 
     def _argument_flaw(self, use: ToolUse) -> str:
-        """A flaw of the arguments, by the tool as it is now: a release may have changed it since the session froze its shape."""
+        """The flaw of the arguments by the tool's current schema, which a release may have changed since the session froze it."""
         outside, known = self._external_tool(use.name), self.frozen.get(use.name)
         shape = (outside.definition if outside else self.builtin_tools[use.name].definition).input_schema
         flaw = next(iter(Draft202012Validator(shape).iter_errors(use.arguments)), None)
@@ -155,7 +155,7 @@ class ToolCalls:
         return f"The arguments do not fit: {flaw.message}{changed}"
 
     def _trial_refusal(self, use: ToolUse) -> str:
-        """In the playground nothing is called but what reads, and no call waits for a person there."""
+        """The refusal of a call in the playground, where only tools that read and need no approval may be called."""
         outside = self._external_tool(use.name)
         reads = (
             outside.repeat_safety is ToolStep.RepeatSafety.READ_ONLY if outside else self.builtin_tools[use.name].reads
@@ -165,7 +165,7 @@ class ToolCalls:
         return NOT_IN_PLAYGROUND.format(name=use.name)
 
     def _repeat_refusal(self, use: ToolUse) -> str:
-        """R125"""
+        """The refusal of a repeated call, or of one more call than the turn may make (R125)."""
         repeat = self.counter.judge(use.name, use.arguments)
         if repeat is RepeatVerdict.STOP:
             raise TurnFailed("calls_repeated", f"The model called {use.name} again and again with the same result.")
@@ -173,7 +173,7 @@ class ToolCalls:
             return SAME_CALL_REFUSAL
         if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
-        # R124: saving that the product asked for must not take the steps of the customer's reply.
+        # Saves that the product asked for must not use up the steps that the reply to the customer needs (R124).
         return (
             TOO_MANY_SAVES
             if self.saves_left is not None and self.saves_left <= 0 and self._is_saving_tool(use.name)

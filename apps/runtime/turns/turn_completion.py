@@ -1,14 +1,15 @@
-"""How a turn ends: its reply is sent, waits for a person as a draft, or is only noted; or a person is asked, or takes over.
+"""Ends a turn: its reply is sent, becomes a draft for review or is only recorded, or the turn fails or is cancelled.
 
-Every end is one commit. `close_turn` writes the last steps, the transcript, the reply and the turn's state by one statement
-(`turn_store/queries/close_turn.sql`), and only while this worker holds the turn and nothing changed that forbids the end. Whatever
-belongs to an end besides is written in the same transaction, behind `lock_turn`: a draft, an escalation, the answer to an agent
-that delegated. A worker that dies before the commit leaves nothing of it, and the turn is claimed again.
+Every turn ends in one commit. `close_turn` writes the last steps, the transcript, the reply and the turn's state in one statement
+(`turn_store/queries/close_turn.sql`), which writes nothing if another worker has claimed the turn or a person has forbidden this
+end. Other rows of an end (a draft, an escalation, the answer to an agent that delegated) are written in the same transaction,
+after `lock_turn`. If a worker dies before the commit, nothing of the end is stored, and the turn is claimed again.
 
-- `deliver_reply` ends a turn that has an answer. The send mode decides: autonomous sends it, suggest makes a draft, observe notes
-  it. A scheduled run with nothing to report, and an empty answer, end in silence. A member's talk is always answered.
-- `fail_turn` ends a turn without an answer and escalates; `cancel_turn` ends one that a colleague has taken over.
-- `wait_for_budget` ends nothing: the turn is postponed until there is money again.
+- `deliver_reply` ends a turn that has an answer, by the send mode: autonomous sends the answer, suggest makes a draft, and
+  observe only records it. A scheduled run with nothing to report or a turn with an empty answer ends silently. Answers in a
+  member's talk are always sent.
+- `fail_turn` ends a turn without an answer and escalates. `cancel_turn` ends a turn whose conversation a person took over.
+- `wait_for_budget` does not end the turn: it postpones the turn until the budget allows another call.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,20 +74,20 @@ _NOTE_BUDGET_ALERT: Final = load_query("apps/runtime/turns/queries/note_budget_a
 DRAFTED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.OBSERVED)
 SILENT: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.SILENT)
-# Behind an answer that was cut off at its longest; whoever sends it completes it.
+# Appended to the draft of an answer that was cut off at the length limit. The person who sends the draft completes the answer.
 CUT_MARK: Final = " […]"
 TAKEN_OVER: Final = TurnEnd(
-    Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation in hand."
+    Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation over."
 )
 
-# Of an agent that runs elsewhere.
+# Failure codes of turns of external agents.
 NOT_REPORTED: Final = "not_reported"
 EXTERNAL_AGENT_FAILED: Final = "external_agent_failed"
 
-# A budget may be raised, or a day begin, at any time.
+# The delay before a turn checks the budget again, since the budget may be raised or the next day may begin at any time.
 BUDGET_WAIT_SECONDS = 15 * 60
 
-# Why a person is asked where a turn ends without a reply; what is not named here, the agent cannot do.
+# The reason of the escalation for each failure code. Other codes escalate as something that the agent cannot do.
 REASON_BY_CODE: Final = {
     "refusal": Escalation.Reason.POLICY,
     "steps_spent": Escalation.Reason.BUDGET,
@@ -102,7 +103,7 @@ REASON_BY_CODE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FinishedReply:
-    """A turn's answer with all that led to it; the last step is the answer."""
+    """A turn's answer with all steps that led to it; the last step is the answer."""
 
     claimed: TurnClaim
     asked: RenderedUserTurn
@@ -113,13 +114,13 @@ class FinishedReply:
 
     @property
     def words(self) -> str:
-        """The answer; of an agent that was asked by another what it passed on, if it passed anything on."""
+        """The text of the answer. For a delegated turn, the text that the agent passed on with its tool, if any."""
         passed = text_passed_on(self.tool_calls) if self.claimed.conversation.is_asked else ""
         return passed or self.steps[-1].text
 
     @property
     def whole_steps(self) -> Sequence[TurnStep]:
-        """The steps as the transcript has them: an answer that was passed on and never repeated is said at the end."""
+        """The steps as the transcript has them. An answer that was only passed on with the tool is added at the end."""
         last = self.steps[-1]
         if last.text.strip():
             return self.steps
@@ -128,13 +129,13 @@ class FinishedReply:
 
     @property
     def tool_calls(self) -> Iterator[ToolCall]:
-        """Every call that gave a result."""
+        """All tool calls that succeeded."""
         return (call for step in self.steps for call in step.calls if not call.is_error)
 
 
 @dataclass(frozen=True, slots=True)
 class SendTerms:
-    """The rules that decide whether a reply is sent, and whether a person has to send it whatever they say."""
+    """The rules that decide whether a reply is sent. If `needs_person`, a person has to send it whatever the rules say."""
 
     agent: Agent
     rules: tuple[SendRuleValue, ...]
@@ -142,17 +143,17 @@ class SendTerms:
 
 
 def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
-    """End a turn with its answer. Raises `StoppedByPerson` where an operator or a colleague stopped answering."""
+    """End a turn with its answer. Raises `StoppedByPerson` if an operator paused the agent or a colleague took over."""
     claimed = written.claimed
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _end_silently(written, actor)
     if not written.words.strip():
         return _close_without_reply(written, SILENT, actor)
     if claimed.conversation.is_talk:
-        # Rules that hold back replies to customers hold back none to a colleague.
+        # A pause of replies to customers does not pause answers to members.
         replied = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls)
         return close_turn(*replied, STOPS_ANSWERING, actor=actor)
-    # A person completes half a sentence.
+    # An answer that was cut off needs a person to complete it. While sending is paused, every reply needs a person.
     terms = SendTerms(claimed.agent, claimed.context.rules, needs_person=written.is_cut)
     while (closed := _deliver_by(terms, written, actor)) is None:
         terms = _reread_send_terms(claimed, actor)
@@ -160,9 +161,9 @@ def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
 
 
 def _deliver_by(terms: SendTerms, written: FinishedReply, actor: Actor) -> ClosedTurn | None:
-    """Send the answer, make a draft of it or only note it; None where it was to be sent and the rules changed meanwhile."""
+    """Send the answer, make a draft of it or only record it. None if sending was refused because the rules changed meanwhile."""
     claimed = written.claimed
-    # A runbook that was read for an earlier reply is still before the model, which follows it without reading it again.
+    # The text of a skill that was read for an earlier reply is still in the history, and the model follows it without a new read.
     followed_skills = claimed.context.history.skills | frozenset(skills_read(written.tool_calls))
     mode = claimed.send_mode_by(terms.rules, terms.agent.send_mode, followed_skills)
     if mode is SendMode.OBSERVE:
@@ -170,14 +171,14 @@ def _deliver_by(terms: SendTerms, written: FinishedReply, actor: Actor) -> Close
     if mode is not SendMode.AUTONOMOUS or terms.needs_person:
         return _make_draft(written, actor)
     try:
-        # The statement that closes the turn compares the rules with those of that moment, and writes nothing where they differ.
+        # The statement that closes the turn compares these rules with the current ones, and writes nothing if they differ.
         return _send_reply(written, _rules_as_json(terms), actor)
     except StoppedByPerson:
         return None
 
 
 def _send_reply(written: FinishedReply, rules: Json, actor: Actor) -> ClosedTurn:
-    """Let the answer out; to an agent that asked it goes in the same commit."""
+    """Send the answer, and in the same commit relay it to the agent that delegated, if there is one."""
     claimed, conversation = written.claimed, written.claimed.conversation
     given = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, STOPS_SENDING)
     if not conversation.is_asked:
@@ -197,12 +198,12 @@ def _observe(written: FinishedReply, actor: Actor) -> ClosedTurn:
 
 
 def _tell_calling_agent(claimed: TurnClaim, kind: InboundEvent.Kind, text: str) -> None:
-    """Tell the agent that asked, if one did, what becomes of its question, in the commit that ends the turn."""
+    """Send an event to the agent that delegated, if there is one, in the commit that ends the turn."""
     relay_to_parent(claimed.conversation, kind, text, f"turn-{claimed.turn.pk}")
 
 
 def _reread_send_terms(claimed: TurnClaim, actor: Actor) -> SendTerms:
-    """The rules as they are now; while sending is paused a person sends. Raises `StoppedByPerson` where answering is stopped."""
+    """The current send rules, and whether sending is paused. Raises `StoppedByPerson` if the agent is paused entirely."""
     conversation = claimed.conversation
     if is_answering_paused(conversation, actor=actor) or is_taken_over(conversation, actor=actor):
         raise StoppedByPerson
@@ -213,7 +214,7 @@ def _reread_send_terms(claimed: TurnClaim, actor: Actor) -> SendTerms:
 
 
 def _end_silently(written: FinishedReply, actor: Actor) -> ClosedTurn:
-    """Post nothing, and leave no open conversation behind that nobody began (R121), unless another agent answers there."""
+    """End the turn without a reply. The conversation ends too, unless the turn has delegated a question (R121)."""
     with acting_as(actor):
         lock_turn(written.claimed.turn)
         closed = _close_without_reply(written, SILENT, actor)
@@ -223,12 +224,12 @@ def _end_silently(written: FinishedReply, actor: Actor) -> ClosedTurn:
 
 
 def _rules_as_json(terms: SendTerms) -> Json:
-    """The rules as the statement that sends a reply compares them."""
+    """The send rules in the form that the closing statement compares."""
     return [terms.agent.send_mode, [[rule.mode.value, rule.channel, rule.skill_id] for rule in terms.rules]]
 
 
 def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
-    """Lay the answer on the desk in the commit that ends the turn."""
+    """Make a draft of the answer in the commit that ends the turn."""
     claimed, facts = written.claimed, tuple(_facts(written))
     text = f"{written.words}{CUT_MARK}" if written.is_cut else written.words
     with acting_as(actor):
@@ -248,7 +249,7 @@ def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
 
 
 def _close_without_reply(written: FinishedReply, ending: TurnEnd, actor: Actor) -> ClosedTurn:
-    """Nothing is sent, so the transcript ends before the answer; the journal has its words, with the model's call."""
+    """End the turn without a reply. The transcript leaves the answer out; the journal has its text with the model call."""
     steps_before_answer = written.steps[:-1]
     return close_turn(
         written.claimed, written.asked, steps_before_answer, ending, written.new_calls, STOPS_ANSWERING, actor=actor
@@ -264,8 +265,8 @@ def fail_turn(
     *,
     actor: Actor,
 ) -> ClosedTurn:
-    """End a turn without a reply, and ask a person: silence is no ending. What the customer wrote stays."""
-    # A member sees for themselves that there is no answer, and why.
+    """End a turn without a reply and ask a person, so that the customer is not left unanswered. The customer's messages stay."""
+    # A member reads the reason on the page of the talk, so no person is asked.
     outcome = Turn.Outcome.SILENT if claimed.conversation.is_talk else Turn.Outcome.ESCALATED
     ending = TurnEnd(Turn.Status.FAILED, outcome, code, sentence)
     reason = REASON_BY_CODE.get(code, Escalation.Reason.UNSUPPORTED)
@@ -280,27 +281,27 @@ def fail_turn(
 def cancel_turn(
     claimed: TurnClaim, asked: RenderedUserTurn | None, new_calls: Sequence[JsonObject], *, actor: Actor
 ) -> ClosedTurn:
-    """End a turn because a person answers in its place."""
+    """End a turn because a person took the conversation over."""
     return close_turn(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
 
 
 def pause_agent_for_spending(claimed: TurnClaim, *, actor: Actor) -> None:
-    """The account's money is spent: stop asking, and tell an operator, once. What waits is answered when they lift the switch."""
+    """Pause the agent because its model account is out of money, and ask an operator once. Lifting the switch resumes it."""
     if claimed.conversation.is_trial:
-        # They read why there is no answer. The next turn with a customer stops the agent, and tells somebody.
+        # Members read the reason on the page of the talk. The next turn with a customer pauses the agent and asks a person.
         return
     agent = claimed.agent
-    reason = "The model's account has reached its spending limit. Raise it, then lift this."
+    reason = "The model's account has reached its spending limit. Raise the limit, then lift this switch."
     with suppress(Conflict):
         activate_kill_switch(KillSwitch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
     escalate(claimed, Escalation.Reason.BUDGET, "The model's account has reached its spending limit.", actor=actor)
 
 
 def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) -> None:
-    """The tenant's day is paid for: look again later, until there is money. A person is asked once a day for each agent."""
+    """Postpone the turn until the tenant's budget of the day allows it. A person is asked once a day for each agent."""
     turn, agent = claimed.turn, claimed.agent
     question = "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
-    # A member reads it on the page of their talk; the one alert of the day is for people who answer customers.
+    # Members read the reason on the page of the talk. The one alert of the day is for people who answer customers.
     may_alert = not claimed.conversation.is_talk
     with acting_as(actor):
         lock_turn(turn)
@@ -312,7 +313,7 @@ def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) 
 def record_call_outcome(
     claimed: TurnClaim, place: tuple[int, int], outcome: CallOutcome, name: str, *, actor: Actor
 ) -> None:
-    """Write what came of an outside call; where nobody can tell, a person is asked in the same commit."""
+    """Write the outcome of an external call. If it is unknown, a person is asked in the same commit."""
     with acting_as(actor):
         end_call(claimed.turn, *place, outcome, actor=actor)
         if outcome.is_unknown:
@@ -321,7 +322,7 @@ def record_call_outcome(
 
 
 def escalate(claimed: TurnClaim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:
-    """Ask a person about this conversation; nobody about a member's talk, which nobody else reads."""
+    """Ask a person about this conversation. A member's talk is private, so nobody is asked about it."""
     if claimed.conversation.is_talk:
         return
     open_escalation(
@@ -335,7 +336,7 @@ def escalate(claimed: TurnClaim, reason: Escalation.Reason, question: str, *, ac
 
 
 def _facts(written: FinishedReply) -> Iterator[GroundingFact]:
-    """What the answer stands on, from the journal and never from the model's opinion of it (R136)."""
+    """The facts that the answer is grounded on, from the journal and never from the model's own claims (R136)."""
     yield from _skill_facts(written)
     yield from (
         GroundingFact(Grounding.TOOL, call.name)

@@ -1,7 +1,7 @@
-"""Events of a turn: what a state waits for, and what the work of a state ends with.
+"""Events of a turn: those that a waiting state receives, and those that the work of a state returns.
 
-Events are values. No handler raises to say what comes next, and no event holds more than the next state needs. Which event
-leads where is in `turn_states`; `turn_failures` makes an event of an exception.
+Events are values. A handler returns an event instead of raising an exception, and an event holds only the data that the next
+state needs. `turn_states` has the transitions for each event. `turn_failures` maps exceptions to events.
 """
 
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from apps.runtime.tools.toolbox import CallOutcome, ExternalCall
 from apps.runtime.turn_store.turn_journal import ClosedTurn
 from apps.runtime.turns.circuit_breaker_store import BreakerOpen
 
-# --- Events that arrive from outside: from the claim, from a driver that performed an effect, or from a person.
+# --- Events from outside: from the claim, from a driver that performed an effect, or from a person.
 
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A worker has claimed the turn and begins."""
+    """A worker has claimed the turn and begins it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReplied:
-    """The model call brought a reply."""
+    """The model call returned a reply."""
 
     reply: ModelReply
 
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """The external tool call came back, or nobody knows what it did."""
+    """The external tool call returned, or its outcome is unknown."""
 
     call: ExternalCall
     outcome: CallOutcome
@@ -37,14 +37,14 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """The call of the model or of a tool raised this error."""
+    """The model call or tool call raised this error."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
 class MessagesArrived:
-    """The customer wrote again, and the agent prefers to answer everything at once."""
+    """The customer wrote again, and the agent is set to answer all messages in one reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +54,20 @@ class PersonStopped:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopping:
-    """The worker shuts down and gives its turns back."""
+    """The worker is shutting down and releases its turns."""
 
 
-# --- Events that the work of a state ends with.
+# --- Events that the work of a state returns.
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyToCall:
-    """The turn has its session, history and tools, and the model owes the next reply."""
+    """The turn has its session, history and tools, and the next step is a model call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyResumed:
-    """The turn has its session, history and tools, and a reply that an earlier worker kept is not worked off yet."""
+    """The turn has its session, history and tools, and an earlier worker left a reply that is not fully processed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,54 +77,54 @@ class CallPlanned:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCompleted:
-    """The model's reply is its last one and can be delivered."""
+    """The model's reply is final and can be delivered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyContinues:
-    """The model called tools, or paused: it is asked again afterwards."""
+    """The reply calls tools, or the model paused, so another model call follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallBegun:
-    """An external tool call is in the journal and may be made."""
+    """An external tool call is recorded in the journal and may be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolsAnswered:
-    """Every tool that the reply called has its result."""
+    """Every tool call of the reply has a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecorded:
-    """The reply and the results of its tools are in the journal."""
+    """The reply and its tool results are recorded in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundRestarted:
-    """A new round of the turn has begun with all messages. `may_go_on` is false where a person stopped it meanwhile."""
+    """A new round of the turn has begun with all messages. `may_go_on` is false if a person stopped the turn meanwhile."""
 
     may_go_on: bool
 
 
 @dataclass(frozen=True, slots=True)
 class NothingArrived:
-    """No message is waiting, or the turn did something that cannot be done twice: it goes on as it was."""
+    """The turn continues without a restart: no message is waiting, or the turn did something that must not be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnReleased:
-    """The turn was given back. `more_waits` if it, or another of its conversation, may be taken at once."""
+    """The worker has released the turn. `more_waits` if this turn or the conversation's next one may be claimed at once."""
 
     more_waits: bool = False
 
 
-# --- Events that an exception becomes.
+# --- Events that exceptions are mapped to.
 
 
 @dataclass(frozen=True, slots=True)
 class FailureMet:
-    """The turn can't give a reply: one word for programs, one sentence for people."""
+    """The turn cannot produce a reply; `code` is the reason in one word, `sentence` the reason for people."""
 
     code: str
     sentence: str
@@ -132,7 +132,7 @@ class FailureMet:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTooLong:
-    """The model has no room for the prompt. `code` and `sentence` describe the failure if nothing can be left out."""
+    """The prompt exceeds the model's context window. `code` and `sentence` describe the failure if no history can be left out."""
 
     code: str
     sentence: str
@@ -140,26 +140,26 @@ class HistoryTooLong:
 
 @dataclass(frozen=True, slots=True)
 class ModelUnavailable:
-    """The model can't be asked now; time or an operator can help."""
+    """The model cannot be called now; a later try or an operator can help."""
 
     error: BackendError
 
 
 @dataclass(frozen=True, slots=True)
 class CallsDelayed:
-    """The circuit breaker of the model is open."""
+    """The model's circuit breaker is open."""
 
     breaker: BreakerOpen
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetExhausted:
-    """The tenant's budget of the day is spent."""
+    """The tenant's budget for the day is spent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FencePassed:
-    """Another worker holds the turn by now; this one may write nothing more."""
+    """Another worker has claimed the turn, so this one may write nothing more."""
 
 
 FailureEvent: TypeAlias = (
@@ -172,7 +172,7 @@ FailureEvent: TypeAlias = (
     | MessagesArrived
     | FencePassed
 )
-# `ClosedTurn` is what the statement that ends a turn returns.
+# `ClosedTurn` is the result of the statement that ends a turn.
 MachineEvent: TypeAlias = (
     TurnStarted
     | ModelReplied
@@ -193,7 +193,7 @@ MachineEvent: TypeAlias = (
     | ClosedTurn
     | FailureEvent
 )
-# What a driver may report of each effect; each of them may be broken off.
+# A driver may report one of these for each effect, since a person or a shutdown may interrupt any effect.
 Interruption: TypeAlias = PersonStopped | WorkerStopping
 ModelCallEvent: TypeAlias = ModelReplied | CallFailed | MessagesArrived
 ToolCallEvent: TypeAlias = ToolReturned | CallFailed

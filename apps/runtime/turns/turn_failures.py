@@ -1,4 +1,4 @@
-"""The event that a failure of a turn becomes, for its machine and for requests of external agents alike."""
+"""Maps exceptions to failure events of a turn, for the turn machine and for requests of external agents."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -24,12 +24,12 @@ from apps.runtime.turns.turn_events import (
 
 
 def failure_event(error: Exception) -> FailureEvent | None:
-    """The event of a failure that turns know; None for any other error."""
+    """The event of an expected failure; None for any other error."""
     return next((make(error) for kind, make in _EVENTS.items() if isinstance(error, kind)), None)
 
 
 def unexpected_failure(error: Exception) -> FailureMet:
-    """The event of any other error. Its text may quote a customer, so only its type is named."""
+    """The event of an unexpected error. Only the error's type is named, since its text may quote a customer."""
     return FailureMet("unexpected", f"The worker met {type(error).__name__}.")
 
 
@@ -43,7 +43,7 @@ def _fatal_failure(error: TurnFailed | PromptUnavailable) -> FailureEvent:
     return FailureMet(error.code, str(error))
 
 
-# The first kind that fits decides. Any: each takes errors of its own kind.
+# The first matching type decides. Any: each function takes errors of its own type.
 _EVENTS: Final[Mapping[type[Exception], Callable[[Any], FailureEvent]]] = {
     ContextExceeded: lambda error: HistoryTooLong(error.code, str(error)),
     BackendError: _backend_failure,

@@ -1,7 +1,7 @@
-"""The machine that drives one turn through its states (R126, R127); the states and the table are in `turn_states`.
+"""The state machine of one turn (R126, R127). `turn_states` has the states and the transition table.
 
-A driver takes the machine from `start_turn`, performs its `effect` and reports each event through `advance`. The machine waits
-for nothing itself: all it does between two events are a few short transactions.
+A driver gets the machine from `start_turn`, performs its `effect` and reports the resulting event to `advance`, until there is no
+effect any more. The machine itself never waits: between two events it only runs a few short transactions.
 """
 
 import logging
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def start_turn(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "TurnMachine | None":
-    """Claim the conversation's turn, if there is one to claim, and go as far as the first effect."""
+    """Claim the conversation's turn and run it up to its first effect. None if there is no turn to claim."""
     system = system_actor(tenant_id, "worker")
     claimed = claim_turn(conversation_id, actor=system)
     if claimed is None:
@@ -36,7 +36,7 @@ def start_turn(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS
 
 @dataclass(slots=True)
 class TurnMachine:
-    """A turn in the hands of one worker. `more_waits` at the end: the conversation's next turn may be taken at once."""
+    """The state machine of a claimed turn. After the end, `more_waits` tells whether the conversation's next turn may begin."""
 
     progress: TurnProgress
     state: TurnState = TurnState.CLAIMED
@@ -44,23 +44,23 @@ class TurnMachine:
 
     @property
     def claimed(self) -> TurnClaim:
-        """The turn as it was claimed, or as its latest write found it."""
+        """The turn as of its claim or its latest write."""
         return self.progress.claimed
 
     @property
     def turn(self) -> Turn:
-        """The row, as it was claimed."""
+        """The turn's row as of the claim."""
         return self.progress.row
 
     @property
     def effect(self) -> TurnEffect | None:
-        """The call that the driver has to make and report; None where the turn waits for nothing."""
+        """The call that the driver has to make and report; None if the turn is over."""
         return self.progress.effect if self.state in WAITING else None
 
     def advance(self, event: MachineEvent) -> None:
-        """Take an event, and work until the turn waits for the next one or is over.
+        """Process an event, and run the following states until the turn waits for the next event or is over.
 
-        Raises UnexpectedEvent for an event that has no place in this state, and the database's own failures.
+        Raises UnexpectedEvent if the state has no transition for the event. Database errors are raised too.
         """
         self.state = next_state(self.state, event)
         while self.state in WORK:
@@ -70,11 +70,11 @@ class TurnMachine:
             self.more_waits = event.more_waits
 
     def _perform(self, event: MachineEvent) -> MachineEvent:
-        """Do the work of the state. The one place where an exception becomes an event."""
+        """Do the work of the current state. Exceptions become events only in this method."""
         try:
             return WORK[self.state](self.progress, event)
         except (InterfaceError, OperationalError):
-            # Without the database nothing can be written; the lease brings the turn back.
+            # Nothing can be written without the database. Another worker claims the turn after its lease has expired.
             raise
         except Exception as error:  # the worker's edge: the text may quote a customer and stays out of logs
             failure = failure_event(error) or unexpected_failure(error)

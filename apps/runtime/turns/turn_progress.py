@@ -1,4 +1,4 @@
-"""What one worker knows of a turn that it holds, from the claim to the end."""
+"""The state of a turn in the worker that claimed it, from the claim to the end."""
 
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -18,7 +18,7 @@ from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """The effect of a turn that calls its model: send this request, to the tenant's own endpoint if there is one."""
+    """The effect of calling the model: the request to send, and the tenant's own endpoint if there is one."""
 
     request: ModelRequest
     place: OpenedEndpoint | None = None
@@ -29,33 +29,33 @@ TurnEffect: TypeAlias = AskModel | ExternalCall
 
 @dataclass(slots=True)
 class TurnProgress:
-    """Thousands of these wait in one process: they hold values, and nothing that could be read again."""
+    """The state of a claimed turn. A process holds thousands of waiting turns, so nothing is kept that can be read again."""
 
     claimed: TurnClaim
     toolbox: Toolbox
     system: Actor
-    # What the driver performs while the turn waits.
+    # The effect that the driver performs while the turn waits.
     effect: TurnEffect | None = None
     user_turn: RenderedUserTurn | None = None
-    # The reply that is being worked off, and the results of its tools by their place in it.
+    # The reply that is being processed, and its tool results by the position of the call in the reply.
     reply: AssistantMessage | None = None
     results: dict[int, JournaledCall] = field(default_factory=dict)
-    # Rows of the journal that are not written yet.
+    # Journal rows that are not written yet.
     new_calls: list[JsonObject] = field(default_factory=list)
     new_tools: list[JsonObject] = field(default_factory=list)
-    # Whether the next call probes if an endpoint is back.
+    # Whether the next model call is the circuit breaker's probe.
     is_probe: bool = False
     loop: ModelLoop = field(init=False)
     tools: ToolCalls = field(init=False)
 
     @property
     def row(self) -> Turn:
-        """The turn's row, as it was claimed."""
+        """The turn's row as of the claim."""
         return self.claimed.turn
 
     @property
     def current_reply(self) -> AssistantMessage:
-        """The reply that is being worked off. Raises ValueError where there is none."""
+        """The reply that is being processed. Raises ValueError if there is none."""
         if self.reply is None:
             raise ValueError("The model has not replied in this turn.")
         return self.reply
@@ -69,5 +69,5 @@ class TurnProgress:
         return found
 
     def begin_round(self, claimed: TurnClaim) -> None:
-        """Forget the round before; the journal has all of it."""
+        """Drop the data of the previous round, which the journal has, and begin the next one."""
         self.claimed, self.reply, self.results, self.new_calls, self.new_tools = claimed, None, {}, [], []

@@ -1,4 +1,4 @@
-"""What a turn needs before its first call: a session, the history behind it, and its tools."""
+"""Prepares a turn for its first model call: the session, the history, and the tools."""
 
 from functools import partial
 
@@ -36,14 +36,14 @@ from apps.tenants.authentication.actor_resolution import agent_with_grants
 def set_up_turn(
     claimed: TurnClaim, asked: RenderedUserTurn, toolbox: Toolbox, frozen: SessionPrefix | None = None, *, system: Actor
 ) -> tuple[ModelLoop, ToolCalls]:
-    """The loop and the tools of a claimed turn, behind the history and before any of its steps.
+    """Build the model loop and the tools of a claimed turn. The loop has the history but none of the turn's steps.
 
-    A turn that begins anew stays in the session it was `frozen` in.
+    A turn that restarts stays in the session `frozen`.
     """
     conversation, agent = claimed.conversation, claimed.agent
     if claimed.turn.external_user_turn is None:
         _refuse_to_begin(claimed)
-    # What others run acts with rights of its own, and an assistant with its member's alone.
+    # Tool servers act with their own rights. An assistant may use only its member's rights, so it gets no external tools.
     toolbox = NO_TOOLS if _is_assistant_talk(conversation) else _add_server_tools(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
         refuse_withdrawn_skill(conversation, actor=system)
@@ -56,12 +56,12 @@ def set_up_turn(
 
 
 def _identity(claimed: TurnClaim) -> Actor:
-    """The agent, for whom it answers: beyond that customer, or that member, it sees nobody."""
+    """The agent as an actor that sees only the data of the customer or member whom it answers."""
     conversation, agent = claimed.conversation, claimed.agent
     identity = agent_with_grants(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.context.grants)
     if conversation.member_user_id is not None:
         return identity.for_member(conversation.member_user_id)
-    # Whoever is not named has proven nothing; where a schedule began and nobody has spoken, there is nobody to prove it.
+    # A customer without a key is never verified. A scheduled run to which nobody wrote has no customer and counts as verified.
     is_proven = bool(conversation.end_user_key) or claimed.answers_nobody
     return identity.serving(conversation.end_user_key, is_proven=is_proven and claimed.customer_is_proven)
 
@@ -73,7 +73,7 @@ def _is_assistant_talk(conversation: Conversation) -> bool:
 def _build_tool_calls(
     claimed: TurnClaim, frozen: SessionPrefix, toolbox: Toolbox, context: ToolContext, system: Actor
 ) -> ToolCalls:
-    """The tools that the session names and that still exist; a call that waits for an approval is a built-in tool."""
+    """The tools that the session names and that still exist. A tool whose calls need approval is replaced by a built-in one."""
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_toolbox(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
@@ -95,7 +95,7 @@ def _build_tool_calls(
 
 
 def _add_server_tools(toolbox: Toolbox, claimed: TurnClaim) -> Toolbox:
-    """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
+    """The worker's own tools and the server tools that the agent may call; off the record only read-only ones (R178)."""
     others = [
         tool
         for tool in claimed.server_tools
@@ -116,15 +116,15 @@ def _build_loop(claimed: TurnClaim, asked: RenderedUserTurn, frozen: SessionPref
 
 
 def refuse_exhausted_turn(claimed: TurnClaim) -> None:
-    """A worker does not go on with a turn that kills workers, or that is somebody else's to take."""
+    """Raise TurnFailed for a turn that crashed too many workers, is too old, or was not reported in time by an external agent."""
     if claimed.conversation.has_external_agent:
-        raise TurnFailed(NOT_REPORTED, "The agent runs elsewhere, and nobody reported the turn within fifteen minutes.")
+        raise TurnFailed(NOT_REPORTED, "The external agent did not report the turn within fifteen minutes.")
     if claimed.is_spent:
         raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
 
 
 def _refuse_to_begin(claimed: TurnClaim) -> None:
-    """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
+    """Refuse to begin a turn if the day's budget is spent, or if two agents seem to be answering each other in a loop."""
     if claimed.money.day_left is not None and claimed.money.day_left <= 0:
         raise DayBudgetSpent
     if detect_loop(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
@@ -136,14 +136,15 @@ def _refuse_to_begin(claimed: TurnClaim) -> None:
 
 
 def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor, system: Actor) -> SessionPrefix:
-    """The session of what is behind, else the running one, which the turn enters with its next write.
+    """Find the session of a turn: the turn's own if it has steps, else the conversation's current one.
 
-    Else a new one, in one commit with the turn that enters it. So too where the running one tells of the customer, and nobody
-    is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
+    The write that closes the turn stores the session. If the current session is over, a new one is opened, in one commit with the
+    turn that enters it. A new session is also opened, even for a turn with steps, if the current one contains the customer's
+    profile and the tenant has since begun to require a proof of identity.
     """
     running, turn = claimed.context.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
-    # An external agent has the customer's profile already once the turn was handed out.
+    # If a turn was handed out, the external agent already has the customer's profile.
     may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
     if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session

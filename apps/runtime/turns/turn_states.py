@@ -1,21 +1,22 @@
 """The states of a turn and the table of its transitions.
 
-A turn is a state machine. `TRANSITIONS` says which state follows when an event occurs in a state; a pair that is not in the
-table is a programming error. The states are of four kinds:
+A turn is a state machine. `TRANSITIONS` has the next state for each pair of state and event. A pair that is not in the table is
+a programming error. There are four kinds of states:
 
-- A *working* state does its work at once: a few short transactions, then one event. The work of each is a function in
-  `turn_work`, and `turn_machine` runs one after the other until the turn waits or is over. No work calls another.
-- A *waiting* state has an effect: a call of the model or of an external tool. A driver performs the effect and reports the
-  event: `worker/engine.py` on an event loop with thousands of other turns, `worker/sync_driver.py` on one thread. The machine
-  itself waits for nothing, and no transaction is open while a turn waits, so a waiting turn costs memory but no thread and no
-  database connection.
-- A *closing* state writes how the turn leaves this worker, and no failure but a lost fence is handled in it.
-- A *final* state ends the machine. The turn's row may live on: a released turn is claimed again once it is due.
+- A *working* state does its work at once: a few short transactions, then one event. A function in `turn_work` does the work of
+  each state, and `turn_machine` calls these functions one after the other until the turn waits or is over. They do not call each
+  other.
+- A *waiting* state has an effect: a model call or an external tool call. A driver performs the effect and reports the event.
+  There are two drivers: `worker/engine.py` runs thousands of turns on an event loop, `worker/sync_driver.py` runs one turn in a
+  thread. The machine itself never waits, and no transaction is open while a turn waits, so a waiting turn costs memory but no
+  thread and no database connection.
+- A *closing* state ends or releases the turn. The only failure that it handles is a lost fence.
+- A *final* state ends the machine. The turn itself may continue later: a released turn is claimed again when it is due.
 
-Exceptions remain for failures. Whatever the work of a state raises becomes an event in one place, `TurnMachine._perform`. Only
-failures of the database itself are raised on: without it nothing can be written, and the lease brings the turn back to a worker.
-A worker that dies in any state leaves the turn where its last write left it; the next claim starts again in CLAIMED and replays
-the journal.
+Only failures are raised as exceptions. `TurnMachine._perform` is the one place that turns an exception of a state's work into an
+event. Database errors are raised again, because nothing can be written without the database; another worker claims the turn when
+its lease has expired. If a worker dies in any state, the turn is as its last write left it. The next claim starts again in
+CLAIMED and replays the journal.
 """
 
 from collections.abc import Mapping
@@ -53,24 +54,24 @@ from apps.runtime.turns.turn_events import (
 
 
 class TurnState(StrEnum):
-    """Where a turn is while one worker holds it."""
+    """The state of a turn while a worker holds it."""
 
     CLAIMED = "claimed"  # waits for its worker to begin
     PREPARING = "preparing"  # renders the user turn, enters the session, replays the journal
     PLANNING_CALL = "planning_call"  # builds the next request within the limits of the turn
     CALLING_MODEL = "calling_model"  # waits for the model
-    READING_REPLY = "reading_reply"  # decides what the reply asks for
-    RUNNING_TOOLS = "running_tools"  # calls the tools of a reply in their order
+    READING_REPLY = "reading_reply"  # decides whether the reply is final or calls tools
+    RUNNING_TOOLS = "running_tools"  # makes the tool calls of a reply in order
     CALLING_TOOL = "calling_tool"  # waits for an external tool
-    RECORDING_STEP = "recording_step"  # writes the reply and the results of its tools
-    DELIVERING = "delivering"  # sends the reply, lays it before a person, or only notes it
-    INTERRUPTED_CALL = "interrupted_call"  # messages arrived while the model was thinking
+    RECORDING_STEP = "recording_step"  # writes the reply and its tool results
+    DELIVERING = "delivering"  # sends the reply, makes a draft of it, or only records it
+    INTERRUPTED_CALL = "interrupted_call"  # messages arrived during the model call
     INTERRUPTED_STEP = "interrupted_step"  # messages arrived before the step was recorded
     INTERRUPTED_REPLY = "interrupted_reply"  # messages arrived before the reply was delivered
-    RECORDING_FAILURE = "recording_failure"  # tells the circuit breaker of a failed call
+    RECORDING_FAILURE = "recording_failure"  # records a failed call in the circuit breaker
     SHORTENING_HISTORY = "shortening_history"  # leaves half of the history out for the next attempt
-    STOPPING = "stopping"  # keeps what is paid for, or ends the turn for the person who took over
-    RELEASING = "releasing"  # gives the turn back until time, an operator or another worker helps
+    STOPPING = "stopping"  # stores the paid steps and postpones the turn, or cancels it if a person took over
+    RELEASING = "releasing"  # releases the turn until its next attempt
     FAILING = "failing"  # ends the turn without a reply and asks a person
     DONE = "done"
     FAILED = "failed"
@@ -138,19 +139,19 @@ TRANSITIONS: Final[Mapping[tuple[TurnState, type[MachineEvent]], TurnState]] = {
 
 
 class UnexpectedEvent(RuntimeError):
-    """An event occurred in a state that has no transition for it: an error of the program, never of a turn."""
+    """An event occurred in a state that has no transition for it, which is a programming error."""
 
     def __init__(self, state: TurnState, event: MachineEvent) -> None:
         super().__init__(f"A turn that is {state.value} takes no {type(event).__name__}.")
 
 
 def takes(state: TurnState, event: MachineEvent) -> bool:
-    """Whether the event may occur in this state."""
+    """Whether the state has a transition for the event."""
     return (state, type(event)) in TRANSITIONS
 
 
 def next_state(state: TurnState, event: MachineEvent) -> TurnState:
-    """The state that follows. Raises UnexpectedEvent where the table has none."""
+    """The next state. Raises UnexpectedEvent if the table has none."""
     if not takes(state, event):
         raise UnexpectedEvent(state, event)
     return TRANSITIONS[state, type(event)]

@@ -1,9 +1,9 @@
-"""The work of a turn in each of its states, one function a state, in the order of the states.
+"""The work of each working and closing state of a turn, in the order of the states. Three states share `restart_round`.
 
-A function takes the event that led into its state and returns the event that ends it. Its annotations are a contract with the
-table in `turn_states`, and a test compares both: the parameter names every event that leads into the state, the return type
-every event that can end it, those that `turn_failures` makes of an exception included. Only FailureMet and FencePassed, which
-can end any working state, are named where a function returns them itself.
+A function takes the event that led into its state and returns the event that ends the state. A test compares the annotations with
+the table in `turn_states`: the parameter type has to list every event that leads into the state, and the return type every event
+that can end the state, including events that `turn_failures` makes of exceptions. FailureMet and FencePassed can end any working
+state, so a return type lists them only if the function itself returns them.
 """
 
 from collections.abc import Callable, Mapping
@@ -108,7 +108,7 @@ def plan_call(
 def read_reply(
     turn: TurnProgress, event: ModelReplied | ReplyResumed
 ) -> ReplyCompleted | ReplyContinues | HistoryTooLong:
-    """Account for a reply, and decide what it asks for."""
+    """Record the cost of a new reply, and decide whether it is final, calls tools or was cut short by the context window."""
     if isinstance(event, ModelReplied):
         _account_for_reply(turn, event.reply)
     reply = turn.current_reply
@@ -123,7 +123,7 @@ def read_reply(
 
 
 def run_tools(turn: TurnProgress, event: ReplyContinues | ToolReturned) -> ToolCallBegun | ToolsAnswered:
-    """Call what the reply wants called, in its order, as far as the next external call."""
+    """Make the tool calls of the reply in order, up to the next external call."""
     if isinstance(event, ToolReturned):
         _record_outcome(turn, event.call.step, event.call.place, event.outcome, event.call.begun)
     for place, wanted in enumerate(turn.current_reply.uses):
@@ -138,7 +138,7 @@ def run_tools(turn: TurnProgress, event: ReplyContinues | ToolReturned) -> ToolC
 
 
 def record_step(turn: TurnProgress, _event: ToolsAnswered) -> StepRecorded | MessagesArrived | PersonStopped:
-    """Write the reply with the results of its tools."""
+    """Write the reply and its tool results into the journal."""
     calls = tuple(turn.results[place].call for place in sorted(turn.results))
     turn.loop.add_step(turn.current_reply.with_calls(calls))
     found = turn.record_steps(turn.loop.asking)
@@ -150,7 +150,7 @@ def record_step(turn: TurnProgress, _event: ToolsAnswered) -> StepRecorded | Mes
 def deliver(
     turn: TurnProgress, _event: ReplyCompleted | NothingArrived
 ) -> ClosedTurn | MessagesArrived | PersonStopped:
-    """Send the reply, lay it before a person or only note it, in the commit that ends the turn."""
+    """Send the reply, make a draft of it or only record it, in the commit that ends the turn."""
     if turn.user_turn is None:
         raise ValueError("A turn replies to its user turn.")
     reply = turn.current_reply
@@ -161,7 +161,7 @@ def deliver(
 
 
 def restart_round(turn: TurnProgress, _event: MessagesArrived) -> RoundRestarted | NothingArrived:
-    """Begin a new round with everything that has arrived, if the turn did nothing that cannot be done twice."""
+    """Begin a new round with all messages that have arrived, unless the turn did something that must not be repeated."""
     restarted = restart_turn(turn.claimed, turn.new_calls, turn.new_tools, actor=turn.system)
     if restarted is None:
         return NothingArrived()
@@ -170,21 +170,21 @@ def restart_round(turn: TurnProgress, _event: MessagesArrived) -> RoundRestarted
 
 
 def record_call_failure(turn: TurnProgress, event: CallFailed) -> HistoryTooLong | ModelUnavailable:
-    """Let the circuit breaker count the failure of a call, then meet it like any other failure."""
+    """Record the failed call in the circuit breaker, then raise its error, which the machine maps to an event."""
     if isinstance(event.error, BackendError):
         record_failure(turn.claimed, event.error, is_probe=turn.is_probe, actor=turn.system)
     raise event.error
 
 
 def shorten_turn_history(turn: TurnProgress, event: HistoryTooLong) -> TurnReleased | FailureMet:
-    """Let the turn be claimed again at once with half of the history, if there is any to leave out."""
+    """Release the turn to be claimed again at once with half of the history. It fails if the history cannot be halved again."""
     if shorten_history(turn.claimed, turn.new_calls, turn.loop.asking + 1, actor=turn.system):
         return TurnReleased(more_waits=True)
     return FailureMet(event.code, event.sentence)
 
 
 def stop_turn(turn: TurnProgress, _event: PersonStopped) -> ClosedTurn | TurnReleased:
-    """End the turn for a person who took over; otherwise keep what is paid for until the agent is resumed."""
+    """Cancel the turn if a person took the conversation over; otherwise store its paid steps and postpone it."""
     if is_taken_over(turn.claimed.conversation, actor=turn.system):
         return cancel_turn(turn.claimed, turn.user_turn, turn.new_calls, actor=turn.system)
     if turn.new_calls:
@@ -196,7 +196,7 @@ def stop_turn(turn: TurnProgress, _event: PersonStopped) -> ClosedTurn | TurnRel
 def release_turn(
     turn: TurnProgress, event: ModelUnavailable | CallsDelayed | BudgetExhausted | WorkerStopping
 ) -> TurnReleased:
-    """Give the turn back until it is due again. A worker that shuts down changes nothing else in it."""
+    """Release the turn until its next attempt. When the worker shuts down, the turn is due at once and otherwise unchanged."""
     match event:
         case ModelUnavailable(error):
             postpone_after_error(turn.claimed, error, actor=turn.system)
@@ -215,7 +215,7 @@ def close_failed_turn(turn: TurnProgress, event: FailureMet) -> ClosedTurn:
     return fail_turn(turn.claimed, turn.user_turn, turn.new_calls, event.code, event.sentence, actor=turn.system)
 
 
-# A function for each state that works; its parameter is narrower than any event, which no type of a mapping can say.
+# The function of each working and closing state. Each takes only some events, which the type of a mapping cannot express.
 WORK: Final[Mapping[TurnState, Callable[..., MachineEvent]]] = {
     TurnState.PREPARING: prepare_turn,
     TurnState.PLANNING_CALL: plan_call,
@@ -235,7 +235,7 @@ WORK: Final[Mapping[TurnState, Callable[..., MachineEvent]]] = {
 
 
 def _account_for_reply(turn: TurnProgress, reply: ModelReply) -> None:
-    """Make the reply's row and pay for it; the row is written with the step, or with the end of the turn."""
+    """Build the journal row of a reply and count its cost. The row is written with the step, or when the turn ends."""
     account = turn.loop.account
     planned = account.planned
     if planned is None:
@@ -251,7 +251,7 @@ def _account_for_reply(turn: TurnProgress, reply: ModelReply) -> None:
 
 
 def _call_tool(turn: TurnProgress, place: int, wanted: ToolUse) -> ExternalCall | None:
-    """Call a tool; an external one only begins here, and its call is returned."""
+    """Call a built-in tool and keep its result. For an external tool, record the start of the call and return the call."""
     use = turn.tools.resolve_route(wanted)
     external = _external_call(turn, place, use, is_begun=False)
     if refused := turn.tools.refuse_call(use):
@@ -269,7 +269,7 @@ def _call_tool(turn: TurnProgress, place: int, wanted: ToolUse) -> ExternalCall 
 
 
 def _begin_external_call(turn: TurnProgress, call: ExternalCall) -> ExternalCall | None:
-    """Write the call before it is made, in one commit with the approval that it uses up; None where that was taken back."""
+    """Record a call before it is made, in one commit with the approval it uses up. None if the approval was withdrawn."""
     with turn.tools.begin_external_call(call.use, turn.row, turn.system) as withheld:
         if withheld:
             _keep_result(turn, call.place, withheld, ToolStep.RepeatSafety.READ_ONLY)
@@ -281,7 +281,7 @@ def _begin_external_call(turn: TurnProgress, call: ExternalCall) -> ExternalCall
 
 
 def _repeat_call(turn: TurnProgress, place: int, wanted: ToolUse, known: JournaledCall) -> ExternalCall | None:
-    """A call that was begun and never ended: made again where that is safe, else nobody knows what it did."""
+    """Return a call without a recorded outcome, to be made again if that is safe; otherwise record its outcome as unknown."""
     external = _external_call(turn, place, turn.tools.resolve_route(wanted), is_begun=True)
     if external and known.may_be_repeated and external.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE:
         return external
@@ -298,7 +298,7 @@ def _external_call(turn: TurnProgress, place: int, use: ToolUse, *, is_begun: bo
 
 
 def _record_outcome(turn: TurnProgress, step: int, place: int, outcome: CallOutcome, begun: ToolCall) -> None:
-    """Write what came of a call that was begun, at once; where nobody knows, a person is asked."""
+    """Write the outcome of an external call at once. If the outcome is unknown, a person is asked."""
     outcome = UNKNOWN_OUTCOME if outcome.is_unknown else outcome
     record_call_outcome(turn.claimed, (step, place), outcome, begun.name, actor=turn.system)
     answered = outcome.answering(begun)
@@ -307,6 +307,6 @@ def _record_outcome(turn: TurnProgress, step: int, place: int, outcome: CallOutc
 
 
 def _keep_result(turn: TurnProgress, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety) -> None:
-    """Keep a result; its row is written with the step."""
+    """Keep a tool result in memory. Its row is written with the step."""
     turn.new_tools.append(tool_row(turn.current_reply.number, place, call, repeat_safety, ToolStep.State.DONE))
     turn.results[place] = JournaledCall(call)

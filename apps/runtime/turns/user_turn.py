@@ -1,4 +1,4 @@
-"""The user turn: what arrived, under what varies from turn to turn (R127, R139)."""
+"""Renders the user turn: first the lines that vary from turn to turn, then the events that arrived (R127, R139)."""
 
 from dataclasses import replace
 
@@ -45,12 +45,12 @@ KINDS = {
     InboundEvent.Kind.ANSWER: EventKind.ANSWER,
     InboundEvent.Kind.PROGRESS: EventKind.NOTE,
 }
-# What agents say to each other is data for whoever reads it, and counts as the customer's whom it is about.
+# Events between agents are data for the agent that reads them, and carry the taint of a customer.
 BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS)
 
 
 def render_claimed_turn(claimed: TurnClaim, *, actor: Actor) -> RenderedUserTurn:
-    """The claimed events as the model is told them."""
+    """Render the user turn of the claimed events."""
     agent, conversation, context = claimed.agent, claimed.conversation, claimed.context
     turned = render_user_turn(
         TurnInput(
@@ -70,7 +70,7 @@ def render_claimed_turn(claimed: TurnClaim, *, actor: Actor) -> RenderedUserTurn
 
 
 def _learning(claimed: TurnClaim) -> tuple[Passage, ...]:
-    """The first bullets of the version the conversation is pinned to; data where no person let it through (R145, R146)."""
+    """The first bullets of the pinned learning version; data unless a person approved it (R145, R146)."""
     pinned = claimed.context.learning
     if pinned is None:
         return ()
@@ -80,9 +80,9 @@ def _learning(claimed: TurnClaim) -> tuple[Passage, ...]:
 
 
 def _examples(claimed: TurnClaim) -> tuple[CorrectionExample, ...]:
-    """Corrections for this customer, where whoever writes is believed to be them, behind as many of the bank as make it three.
+    """Up to three examples: first those for all customers, then corrections for this customer if their identity is proven.
 
-    Those of the bank are nobody's, and are there only where the agent's page says so (R164, Z-12).
+    Examples for all customers name nobody, and the agent's settings decide whether they are used (R164, Z-12).
     """
     own = claimed.context.corrected_drafts if claimed.customer_is_proven else ()
     bank = claimed.context.bank_examples[: MAX_EXAMPLES - len(own)]
@@ -107,7 +107,7 @@ def _draft_example(corrected: CorrectedDraft, at: int) -> CorrectionExample:
 
 
 def saving_tool(claimed: TurnClaim) -> str:
-    """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
+    """The tool with which this turn asks the agent to save a procedure; empty if it does not ask."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
     if not (agent.has_learning and serves_customers and is_nudged(claimed.context.answered_turns)):
@@ -116,12 +116,12 @@ def saving_tool(claimed: TurnClaim) -> str:
 
 
 def _serves_customers(conversation: Conversation) -> bool:
-    """Whether it is told what agents are told that answer customers; whoever tries it is one to it."""
+    """Whether the agent gets the instructions for answering customers. A person who tries the agent counts as a customer."""
     return conversation.is_trial or not (conversation.is_asked or conversation.is_talk)
 
 
 def _delegation(claimed: TurnClaim) -> Delegation | None:
-    """Who asked, in the words of that agent's title (R054)."""
+    """The agent that delegated, by its title (R054)."""
     by = claimed.context.calling_agent
     if by is None:
         return None
@@ -136,7 +136,7 @@ def user_turn_message(turned: SlotText) -> JsonObject:
 
 
 def _line_cards(claimed: TurnClaim, actor: Actor) -> tuple[LineCard, ...]:
-    """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
+    """The identity cards of the lines on which the events arrived, if they differ from the agent's default (R187)."""
     keys = sorted({event.line_key for event in claimed.events if event.line_key})
     if not keys or not claimed.agent.has_learning:
         return ()
@@ -151,7 +151,7 @@ def _cards(agent: Agent, keys: list[str], actor: Actor) -> tuple[LineCard, ...]:
 
 
 def prompt_event(event: InboundEvent, conversation: Conversation) -> TurnEvent:
-    """What arrived, with whose words it is."""
+    """An inbound event as the prompt shows it, with its source."""
     kind, at = KINDS[InboundEvent.Kind(event.kind)], event.received_at
     source = TextProvenance(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER)
     if kind in OWNER_KINDS:

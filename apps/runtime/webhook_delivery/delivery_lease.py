@@ -1,7 +1,7 @@
-"""Taking a delivery and noting what came of it, each in one commit; in between, while another server is asked, nothing is open.
+"""Claims a delivery and records its result, each in one commit. No transaction is open while the other server is called.
 
-A worker that dies on the way leaves a lease that runs out, and the delivery is sent once more under the same number. One that
-was overtaken notes nothing: its fence is gone.
+If a worker dies in between, its lease expires and the delivery is sent again under the same id. If another worker has claimed the
+delivery meanwhile, the first worker's fence is no longer valid, and it records nothing.
 """
 
 import logging
@@ -24,11 +24,11 @@ from apps.webhooks.rules import rest_seconds, retry_pause
 
 logger = logging.getLogger(__name__)
 
-# Longer than any answer is waited for.
+# Longer than the timeout of a delivery.
 LEASE: Final = timedelta(seconds=60)
 ACCEPTED_STATUSES: Final = range(200, 300)
 
-# Of what the webhook took long ago so much goes with each try: more than comes, so that it ends.
+# How many old deliveries each attempt removes: more than one, so that a backlog shrinks.
 PRUNED_PER_TRY: Final = 20
 
 TAKE_DELIVERY: Final = load_query("apps/runtime/webhook_delivery/queries/take_delivery.sql")
@@ -39,7 +39,7 @@ DROP_DELIVERY: Final = load_query("apps/runtime/webhook_delivery/queries/drop_de
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResponse:
-    """What the other side said to a try: an HTTP status, or why there is none; and when it wants to be asked again."""
+    """The response to an attempt: an HTTP status or a failure code, and the delay that the other server asks for."""
 
     status: int | None = None
     failure: str = ""
@@ -47,12 +47,12 @@ class DeliveryResponse:
 
     @property
     def is_taken(self) -> bool:
-        """Whether it need not be sent again."""
+        """Whether the other server accepted the delivery."""
         return self.status in ACCEPTED_STATUSES
 
 
 def take_delivery(tenant_id: int, delivery_id: int) -> DeliveryRequest | None:
-    """Take a delivery that is due, for one try; None where another worker has it or its turn has not come."""
+    """Claim a due delivery for one attempt. None if another worker has it, or it is not due yet."""
     system = system_actor(tenant_id, "worker")
     with acting_as(system):
         taken = execute_as(system, TAKE_DELIVERY, {"delivery": delivery_id, "lease": LEASE})
@@ -75,7 +75,7 @@ def take_delivery(tenant_id: int, delivery_id: int) -> DeliveryRequest | None:
 
 
 def record_response(request: DeliveryRequest, answer: DeliveryResponse) -> int | None:
-    """Write what came of a try; the conversation's next delivery to the same webhook, if this one is out of its way."""
+    """Record the result of an attempt. Returns the conversation's next delivery to the same webhook if this one was accepted."""
     system = system_actor(request.tenant_id, "worker")
     with acting_as(system):
         attempt = _record_attempt(request, answer, system)
@@ -95,7 +95,7 @@ def _record_attempt(tried: DeliveryAttempt, answer: DeliveryResponse, system: Ac
 
 
 def _attempt_parameters(tried: DeliveryAttempt, answer: DeliveryResponse) -> Mapping[str, Any]:
-    # Spread, not secret.
+    # The random number spreads retries; it is not secret.
     pause = None if answer.is_taken else retry_pause(tried.attempts, random.random(), answer.retry_after_seconds)  # noqa: S311
     status = Delivery.Status.WAITING
     if pause is None:

@@ -1,4 +1,4 @@
-"""Deliveries on their way, beside the turns of the same event loop: so many at once, and of one tenant a part of these."""
+"""Sends webhook deliveries on the turn engine's event loop, with limits on the deliveries at once in total and per tenant."""
 
 import asyncio
 import logging
@@ -16,15 +16,15 @@ from apps.runtime.webhook_delivery.http_sender import guarded_session, post_deli
 logger = logging.getLogger(__name__)
 
 IN_FLIGHT: Final = 64
-# A tenant whose server hangs must not keep the others' waiting.
+# One tenant's hanging server must not delay the deliveries of others.
 MAX_PER_TENANT: Final = 16
 
-# Does a tenant's work with the database in a thread; Any: whatever the call gives.
+# Runs a tenant's database call in a thread. Any: the result of the call.
 DatabaseCall = Callable[[int, Callable[[], Any]], Awaitable[Any]]
 
 
 class DeliveryDispatcher:
-    """Sends whatever is due; what it loses is due again when its lease runs out."""
+    """Sends due deliveries. A delivery that is not completed becomes due again when its lease expires."""
 
     def __init__(self, do: DatabaseCall) -> None:
         self._do = do
@@ -33,7 +33,7 @@ class DeliveryDispatcher:
         self._session: aiohttp.ClientSession | None = None
 
     def send(self, due: Iterable[tuple[int, int]]) -> None:
-        """Begin with as many as there is room for; the others are due still when somebody looks again."""
+        """Begin as many deliveries as the limits allow. The others stay due until the next poll."""
         for tenant_id, delivery_id in due:
             if len(self._going) >= IN_FLIGHT:
                 return
@@ -44,7 +44,7 @@ class DeliveryDispatcher:
                 task.add_done_callback(partial(self._forget_task, tenant_id, delivery_id))
 
     async def drain(self, seconds: float) -> None:
-        """Give those under way so long; what is cut off is sent again by another worker."""
+        """Wait so many seconds for running deliveries, then cancel the rest. Another worker sends those again."""
         if self._going:
             await asyncio.wait(self._going.values(), timeout=seconds)
         tasks = list(self._going.values())
@@ -59,7 +59,7 @@ class DeliveryDispatcher:
         self._of_tenant[tenant_id] -= 1
 
     async def _deliver(self, tenant_id: int, delivery_id: int) -> None:
-        """One delivery, and behind it what waits for the same webhook in the same conversation."""
+        """Send a delivery, then the next ones of the same conversation to the same webhook."""
         self._session = self._session or guarded_session()
         following: int | None = delivery_id
         try:

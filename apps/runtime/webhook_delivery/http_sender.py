@@ -1,4 +1,4 @@
-"""One HTTP request to an address that a tenant typed in: no inner address, no redirect, no proxy, no longer than ten seconds."""
+"""Sends a delivery to a URL that a tenant entered: no private address, no redirects, no proxy, and a timeout of ten seconds."""
 
 import asyncio
 from typing import Final
@@ -17,14 +17,14 @@ TIMEOUT_SECONDS: Final = 10
 
 
 def guarded_session() -> aiohttp.ClientSession:
-    """Of the running loop; what a name resolves to is judged where the socket is opened."""
+    """A client session of the running loop. The resolved address is checked when the socket is opened."""
     connector = guarded_connector(settings.REACHABLE_NETWORKS)
-    # Neither cookies nor the environment's proxies and passwords.
+    # No cookies, and no proxies or passwords from the environment.
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 
 
 async def post_delivery(session: aiohttp.ClientSession, request: DeliveryRequest) -> DeliveryResponse:
-    """Send it once. Whatever the other side answers besides its status is not read."""
+    """Send the delivery once. Of the response only the status and Retry-After are read."""
     headers = {
         "Content-Type": "application/json; charset=utf-8",
         "User-Agent": "Preceptor",
@@ -50,5 +50,5 @@ def _failure_code(error: BaseException) -> str:
 
 
 def _retry_after_seconds(value: str) -> int:
-    """Seconds alone; a date is taken for none."""
+    """The delay of a Retry-After header in seconds; 0 for a date."""
     return int(value) if value.isascii() and value.isdigit() and len(value) < 7 else 0

@@ -1,4 +1,4 @@
-"""What a delivery says: made of the row it is about at the moment it is sent, so that nothing is stored twice."""
+"""Builds the payload of a delivery from its row at the moment it is sent, so that nothing is stored twice."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,12 +19,12 @@ from apps.webhooks.rules import WebhookEvent, secret_flaw
 
 
 class ContentErased(Exception):
-    """What the delivery would say is gone: said off the record, or a version that made room for later ones."""
+    """The content of the delivery was erased: it was off the record, or belonged to an old version."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One try of a delivery: which it is, since when it is under way, and whose fence it is sent under."""
+    """An attempt of a delivery: its ids, its start, and the fence of the worker."""
 
     tenant_id: int
     delivery_id: int
@@ -36,7 +36,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRequest(DeliveryAttempt):
-    """What goes out in a try, and where."""
+    """The request of an attempt: URL, secrets, body and event."""
 
     url: str
     secrets: tuple[str, ...]
@@ -45,7 +45,7 @@ class DeliveryRequest(DeliveryAttempt):
 
 
 def build_request(tried: DeliveryAttempt, delivery: Delivery) -> DeliveryRequest:
-    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be, `ContentErased` if its words are gone."""
+    """Build the request, as the system. Raises `CannotOpen` if the secret can't be unsealed, `ContentErased` without content."""
     webhook: Webhook = delivery.webhook
     return DeliveryRequest(
         tried.tenant_id,
@@ -62,8 +62,8 @@ def build_request(tried: DeliveryAttempt, delivery: Delivery) -> DeliveryRequest
 
 
 def _secrets(webhook: Webhook) -> tuple[str, ...]:
-    """The present one first. One that was changed since the webhook was read is gone; then it is read again, for nothing leaves
-    unsigned."""
+    """The webhook's secrets, the present one first. If they were changed after the webhook was read, they are read again, since
+    nothing is sent unsigned."""
     if found := _unsealed_secrets(webhook):
         return found
     webhook.refresh_from_db(fields=["secret", "former_secret"])
@@ -75,7 +75,7 @@ def _secrets(webhook: Webhook) -> tuple[str, ...]:
 def _unsealed_secrets(webhook: Webhook) -> tuple[str, ...]:
     named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
     kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
-    # One that was laid down in another form would sign by bytes that nobody knows.
+    # A secret that was stored in another form would sign with bytes that the receiver does not know.
     opened = (unseal(secret.ciphertext, secret.tenant_id) for secret in kept)
     return tuple(secret for secret in opened if not secret_flaw(secret))
 
@@ -118,11 +118,11 @@ def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
 
 
 def _line_answered(message: Message) -> str:
-    """On which line the customer wrote last before this was said: a reply leaves from the same (R137)."""
+    """The line that the customer last wrote on before this message: a reply is sent from the same line (R137)."""
     written = InboundEvent.objects.filter(
         tenant_id=message.tenant_id, conversation=message.conversation_id, kind=InboundEvent.Kind.MESSAGE
     )
-    # What came in while a turn thought is of the next one; what a person writes answers all that is there.
+    # Events that came during a turn belong to the next one. A message of a person answers all events so far.
     before = {"turn_id__lte": message.turn_id} if message.turn_id else {"received_at__lte": message.created_at}
     return written.filter(**before).order_by("-id").values_list("line_key", flat=True).first() or ""
 

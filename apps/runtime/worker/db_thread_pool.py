@@ -1,7 +1,7 @@
 """Database thread pool of one event loop, fair among tenants, and the connections that its threads keep.
 
-In a first-come pool, a hundred replies that arrive at once for one tenant would delay everybody else. A connection per call would
-cost more than the call: a server process, and every query plan made again.
+In a first-come pool, a hundred replies that arrive at once for one tenant would delay all other tenants. A new connection for
+each call would cost more than the call itself: it starts a server process and plans every query again.
 """
 
 import asyncio
@@ -23,26 +23,26 @@ from apps.runtime.worker.fair_queue import FairQueue
 Result = TypeVar("Result")
 
 AGE_SECONDS: Final = 600
-# Whoever stands between may cut off who says nothing, and a turn would be the one to find out.
+# A connection that was idle for longer is replaced before use, since a proxy may have closed it.
 IDLE_SECONDS: Final = 5.0
 
 
 class ThreadConnections:
-    """Those of the threads that began with `keep`, for calls made through `lend`."""
+    """Connections of threads that began with `keep`, for calls made through `lend`."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._kept: dict[BaseDatabaseWrapper, float] = {}
 
     def keep(self) -> None:
-        """From here on this thread opens no connection for each call; where the process has a pool, that keeps them."""
+        """Keep one connection for this thread, unless the process has a connection pool that does so."""
         connection = connections[DEFAULT_DB_ALIAS]
         if not _is_pooled(connection):
             connection.settings_dict = {**connection.settings_dict, "CONN_MAX_AGE": AGE_SECONDS}
             self._kept[connection] = monotonic()
 
     def lend(self, call: Callable[[], Result]) -> Result:
-        """Do something with this thread's connection, which is whole before and afterwards, or closed."""
+        """Make a call with this thread's connection. The connection is usable before and afterwards, or closed."""
         connection = connections[DEFAULT_DB_ALIAS]
         if connection in self._kept and monotonic() - self._kept[connection] > self._idle_seconds:
             connection.close()
@@ -51,13 +51,13 @@ class ThreadConnections:
         finally:
             connection.close_if_unusable_or_obsolete()
             if _is_pooled(connection):
-                # A thread that keeps what it borrowed would starve the others.
+                # A thread that does not return a pooled connection would starve the others.
                 connection.close()
             elif connection in self._kept:
                 self._kept[connection] = monotonic()
 
     def close(self) -> None:
-        """Close what threads kept that have ended."""
+        """Close the connections of threads that have ended."""
         for connection in self._kept:
             connection.inc_thread_sharing()
             connection.close()
@@ -67,19 +67,19 @@ def _is_pooled(connection: BaseDatabaseWrapper) -> bool:
     return bool(connection.settings_dict["OPTIONS"].get("pool"))
 
 
-# Whose work it is where it is no single tenant's: the look for what is due, the leases.
+# The tenant id for work across tenants, such as finding due work and extending leases.
 NO_TENANT: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    # Any: whatever the call gives.
+    # Any: the result of the call.
     call: Callable[[], Any]
     told: "Future[Any]" = field(default_factory=Future)
 
 
 class DatabaseThreadPool:
-    """So many threads; whose tenant has the fewest of them is served next, and one of them is out of any single tenant's reach."""
+    """A fixed number of threads. The tenant with the fewest running calls is next, and one tenant cannot use all threads."""
 
     def __init__(self, threads: int) -> None:
         self._connections = ThreadConnections()
@@ -90,7 +90,7 @@ class DatabaseThreadPool:
         self._lock = threading.Lock()
 
     async def do(self, tenant_id: int, call: Callable[[], Result]) -> Result:
-        """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
+        """Make a database call in a thread. The call runs to its end even if the waiting task is cancelled."""
         working: asyncio.Future[Result] = asyncio.wrap_future(self._submit(tenant_id, call))
         try:
             return await asyncio.shield(working)
@@ -99,15 +99,15 @@ class DatabaseThreadPool:
             raise
 
     def shutdown(self) -> None:
-        """Return when all is done that was asked for."""
+        """Wait until all submitted calls are done."""
         self._threads.shutdown()
 
     def close(self) -> None:
-        """Let go of the connections, once the threads have ended."""
+        """Close the connections, after the threads have ended."""
         self._connections.close()
 
     def _submit(self, tenant_id: int, call: Callable[[], Result]) -> "Future[Result]":
-        # What is logged in the thread is about the same turn as what is logged here.
+        # The context carries the log fields of the turn into the thread.
         work, number = _PendingCall(partial(copy_context().run, self._connections.lend, call)), next(self._numbers)
         with self._lock:
             self._waiting[number] = work
@@ -116,7 +116,7 @@ class DatabaseThreadPool:
         return work.told
 
     def _work_off(self) -> None:
-        """Work until nothing may be taken: what its tenant may not have yet is taken by a thread that works for it now."""
+        """Make calls until none may be taken. A call above its tenant's share waits for a thread that serves the tenant."""
         while picked := self._take():
             _perform(*picked)
 
@@ -133,7 +133,7 @@ class DatabaseThreadPool:
 def _perform(work: _PendingCall, ended: Callable[[], None]) -> None:
     try:
         result = work.call()
-    except BaseException as error:  # noqa: BLE001  # whoever waits for it is told
+    except BaseException as error:  # noqa: BLE001  # the waiting task gets it
         ended()
         work.told.set_exception(error)
     else:

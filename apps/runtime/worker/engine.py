@@ -1,7 +1,7 @@
-"""The turns of one worker process: one event loop that waits for models and tools, and a few threads for the database.
+"""The turn engine of a worker process: one event loop that waits for models and tools, and a few threads for the database.
 
-The loop itself asks the database what is due; a wake-up call from outside only shortens the wait. Every waiting turn costs a
-task and its prompt, no thread and no connection (MEASUREMENTS A6).
+The loop polls the database for due work; a wake-up call from outside only shortens the wait. A waiting turn costs a task and
+its prompt, but no thread and no connection (MEASUREMENTS A6).
 """
 
 import asyncio
@@ -47,15 +47,15 @@ from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 logger = logging.getLogger(__name__)
 
-# No two workers ask what is due in the same moment for long.
+# Random variation of the poll interval, so that workers do not keep polling at the same moment.
 JITTER = 0.2
-# How soon a customer who goes on writing is noticed, where no wake-up call came.
+# The delay until new messages during a turn are noticed if the wake-up call was lost.
 NEW_MESSAGE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """How much one process takes on: turns at once, threads for the database, seconds between two looks and of a lease."""
+    """Limits of one process: turns at once, database threads, seconds between polls, and seconds of a lease."""
 
     in_flight: int
     threads: int
@@ -64,7 +64,7 @@ class EngineLimits:
 
 
 class Engine:
-    """Answers whatever is due until it is stopped."""
+    """Answers due turns until it is stopped."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class Engine:
         self.limits, self.toolbox, self.listeners = limits, toolbox, listeners
         self._clients = ModelClients(make_backend, make_backend_at)
         self._threads = DatabaseThreadPool(limits.threads)
-        # Turns that end go before turns that begin.
+        # Starting turns may use half of the threads, so that turns that are ending are not delayed.
         beginning = max(1, limits.threads // 2)
         self._beginning = asyncio.Semaphore(beginning)
-        # However many turns of one tenant begin, the next of another stands behind none of them.
+        # One tenant's starting turns never use all of that half, so that another tenant's turn can start at once.
         self._begins_each = max(1, beginning - 1)
         self._begins: Counter[int] = Counter()
         self._fair = FairQueue(limits.in_flight)
@@ -96,24 +96,24 @@ class Engine:
         self._thread = threading.Thread(target=self._run, name="turn engine", daemon=True)
 
     def start(self) -> None:
-        """Return once turns are taken."""
+        """Start the engine's thread, and return when it takes turns."""
         self._thread.start()
         self._up.wait()
 
     def wake(self, tenant_id: int, conversation_id: int, in_seconds: float = 0) -> None:
-        """Look at this conversation in so many seconds; from any thread."""
+        """Check this conversation in so many seconds. Thread-safe."""
         self._call_from_thread(partial(self._enqueue_in, in_seconds, tenant_id, conversation_id))
 
     def stop(self, drain_seconds: float) -> None:
-        """Take no more turns, give those that run so many seconds, give the rest back, and return when all is done."""
+        """Take no more turns, give the running ones so many seconds, release the rest, and return when all is done."""
         self._drain_seconds = drain_seconds
         self._call_from_thread(self._stop)
         self._thread.join()
 
     def turns_under_way(self) -> list[TurnUnderWay]:
-        """The turns that run here, the oldest first; from any thread."""
+        """The turns that run here, the oldest first. Thread-safe."""
         now = time.monotonic()
-        # One step of the interpreter, so that none comes or goes meanwhile.
+        # `list` is one atomic operation, so no turn is added or removed meanwhile.
         held = list(self._held.values())
         return [describe_turn(holding, now) for holding in sorted(held, key=lambda holding: holding.begun_at)]
 
@@ -121,7 +121,7 @@ class Engine:
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
-            logger.info("the turn engine has stopped; a sweep will find what waits")
+            logger.info("the turn engine has stopped; a sweep will find the waiting turns")
 
     def _enqueue_in(self, seconds: float, tenant_id: int, conversation_id: int) -> None:
         self._loop.call_later(seconds, self._enqueue, tenant_id, conversation_id)
@@ -161,7 +161,7 @@ class Engine:
             if self._loop.time() - polled >= self.limits.poll_seconds and self._fair.free:
                 polled = self._loop.time()
                 await self._poll()
-            # Chosen as late as can be: whoever stood in line for a thread already could not be overtaken any more.
+            # Conversations are chosen as late as possible, since their order is fixed once they are queued for a thread.
             while self._may_begin and (picked := self._fair.take()):
                 await self._beginning.acquire()
                 self._begins[picked[0]] += 1
@@ -172,7 +172,7 @@ class Engine:
 
     @property
     def _may_begin(self) -> bool:
-        """Whether the turn that is to be taken next may begin now."""
+        """Whether the next turn may begin now."""
         tenant_id = self._fair.next_tenant
         return not self._beginning.locked() and tenant_id is not None and self._begins[tenant_id] < self._begins_each
 
@@ -186,7 +186,7 @@ class Engine:
             logger.warning("due work could not be read", extra={"error": type(error).__name__})
 
     async def _serve_conversation(self, tenant_id: int, conversation_id: int) -> None:
-        """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
+        """Run one turn, and queue the conversation again if another waits. If this fails, the lease brings the turn back."""
         try:
             with log_context(tenant_id=tenant_id, actor="agent", conversation_id=conversation_id):
                 if (machine := await self._begin_turn(tenant_id, conversation_id)) and await self._finish_measured(
@@ -235,13 +235,13 @@ class Engine:
             del self._held[machine.turn.pk]
 
     def _interruption(self, holding: RunningTurn) -> Interruption | None:
-        """Why a turn was cancelled; None where another worker holds it by now, and nothing may be written."""
+        """The reason why a turn was cancelled; None if another worker has claimed it, so that nothing may be written."""
         if holding.is_stopped:
             return PersonStopped()
         return WorkerStopping() if self._is_draining else None
 
     async def _await_event(self, holding: RunningTurn, effect: TurnEffect) -> ModelCallEvent | ToolCallEvent:
-        """What came of the effect; or that it is not waited for any more, because the customer went on writing."""
+        """The event of the finished effect, or an event that new messages arrived and the effect was abandoned."""
         holding.is_thinking = isinstance(effect, AskModel)
         try:
             return await self._perform_effect(holding.machine, effect)
@@ -271,7 +271,7 @@ class Engine:
         await self._threads.do(machine.turn.tenant_id, partial(machine.advance, event))
 
     async def _extend_leases(self) -> None:
-        """Extend the leases of what runs; what another worker took over is left to it."""
+        """Extend the leases of running turns. Turns that another worker claimed are abandoned here."""
         while True:
             await asyncio.sleep(self.limits.lease_seconds / 3)
             held = list(self._held.values())
@@ -286,7 +286,7 @@ class Engine:
                 holding.task.cancel()
 
     async def _restart_interrupted(self) -> None:
-        """Have turns begin anew whose customers went on writing, where their agents do that."""
+        """Restart turns whose customers wrote again, if their agents are set to do so."""
         while True:
             await _wait_for_event(self._heard, NEW_MESSAGE_SECONDS)
             self._heard.clear()

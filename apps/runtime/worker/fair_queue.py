@@ -1,4 +1,4 @@
-"""Whose turn a worker takes next when more wait than it may hold; pure."""
+"""Chooses the next turn fairly among tenants if more turns wait than a worker may run; pure."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from itertools import count
 from typing import NamedTuple
 
 RESERVED_PER_SLOTS = 10
-# Outdated places are thrown away before they are more than the valid ones and these.
+# How many outdated places are allowed beyond the number of valid ones before they are removed.
 OUTDATED_KEPT = 64
 
 
 class _QueuePosition(NamedTuple):
-    """Where a tenant stands: fewest running turns first, then who was not served for longest."""
+    """A tenant's place in the order: fewest running turns first, then the longest time without service."""
 
     running: int
     since: int
@@ -21,7 +21,7 @@ class _QueuePosition(NamedTuple):
 
 @dataclass(slots=True)
 class _TenantQueue:
-    """One tenant's conversations: those that wait, in their order, those that run, and those that are to run again."""
+    """One tenant's conversations: waiting ones in order, running ones, and running ones to be run again."""
 
     since: int
     waiting: OrderedDict[int, None] = field(default_factory=OrderedDict)
@@ -35,12 +35,12 @@ class _TenantQueue:
 class FairQueue:
     """Shares the slots of one worker among the tenants.
 
-    While a tenant without a running turn waits, no other tenant is served twice. A tenth of the slots stays out of any single
-    tenant's reach, so that one who floods leaves a slot to whoever comes next.
+    While a tenant without a running turn waits, no other tenant is served twice. A single tenant cannot use the last tenth of the
+    slots, so a tenant that floods the queue leaves slots for others.
     """
 
     def __init__(self, limit: int, reserve: int | None = None) -> None:
-        """At most `limit` turns at once; `reserve` of them for whoever is not the busiest, a tenth if nothing is said."""
+        """`limit` is the most turns at once; `reserve` of them no single tenant can use, by default a tenth."""
         if limit < 1:
             raise ValueError(f"A worker holds at least one turn, not {limit}.")
         self.limit = limit
@@ -53,17 +53,17 @@ class FairQueue:
 
     @property
     def free(self) -> int:
-        """How many more turns may run."""
+        """The number of free slots."""
         return self.limit - self._running
 
     @property
     def next_tenant(self) -> int | None:
-        """Whose turn `take` would give; None while it gives none."""
+        """The tenant whose turn `take` would return; None if `take` would return None."""
         place = self._first_valid() if self.free else None
         return None if place is None or place.running >= self.per_tenant else place.tenant_id
 
     def add(self, tenant_id: int, conversation_id: int) -> None:
-        """Let a conversation wait for its turn, once however often it is added; one that runs will run again."""
+        """Queue a conversation; adding it twice has no effect. One that is running will run again."""
         tenant = self._tenants.get(tenant_id)
         if tenant is None:
             tenant = self._tenants[tenant_id] = _TenantQueue(next(self._moments))
@@ -73,7 +73,7 @@ class FairQueue:
             self._enqueue(tenant_id, tenant, conversation_id)
 
     def take(self) -> tuple[int, int] | None:
-        """The tenant and conversation to run now, or None while nobody waits or no slot may be given."""
+        """The tenant and conversation to run now; None if none waits or no slot may be given."""
         tenant_id = self.next_tenant
         if tenant_id is None:
             return None
@@ -90,7 +90,7 @@ class FairQueue:
         return tenant_id, conversation_id
 
     def ended(self, tenant_id: int, conversation_id: int) -> None:
-        """Give the slot back; a conversation that was added meanwhile waits again, behind the others of its tenant."""
+        """Free the slot. A conversation that was added meanwhile waits again, after the others of its tenant."""
         tenant = self._tenants.get(tenant_id)
         if tenant is None or conversation_id not in tenant.running:
             raise ValueError(f"Conversation {conversation_id} of tenant {tenant_id} runs no turn here.")
@@ -124,7 +124,7 @@ class FairQueue:
         return tenant is not None and bool(tenant.waiting) and tenant.place(place.tenant_id) == place
 
     def _push_position(self, place: _QueuePosition) -> None:
-        """Places are never moved: the new one counts, and the outdated ones go once they are the greater part."""
+        """Add a tenant's new place. Old places are outdated rather than moved, and removed once they are the majority."""
         if len(self._places) > OUTDATED_KEPT + 2 * self._tenants_waiting:
             self._places = [place for place in self._places if self._is_valid(place)]
             heapify(self._places)

@@ -1,18 +1,18 @@
-"""What a worker has loaded, out of the way of Python's garbage collector."""
+"""Keeps the objects that a worker has loaded out of Python's garbage collection."""
 
 import gc
 from typing import Final
 
-# So many collections of what is younger before one of everything: by Python's own, 2,000 turns that wait are looked through four
-# times while their answers come in, a quarter of a second each.
+# How many collections of younger objects precede a full one. With Python's default, 2,000 waiting turns are scanned four times
+# while their answers come in, a quarter of a second each.
 BETWEEN_FULL_COLLECTIONS: Final = 100
 
 
 def freeze_loaded_objects() -> None:
-    """Have no later collection look through what is here now; it stays until the process ends.
+    """Exclude all present objects from later collections. They stay until the process ends.
 
-    It is a million objects, and a collection that looks at all of them holds every turn up for a quarter of a second. With many
-    new turns Python makes one every few seconds.
+    There are a million of them, and a collection that scans them all delays every turn by a quarter of a second. With many new
+    turns Python runs one every few seconds.
     """
     gc.collect()
     gc.freeze()

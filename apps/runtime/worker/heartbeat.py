@@ -1,4 +1,4 @@
-"""The heartbeat of the turns a worker holds: one statement per tenant."""
+"""The heartbeat of a worker's turns: one statement per tenant."""
 
 import asyncio
 import time
@@ -13,9 +13,9 @@ from apps.tenants.authentication.actor_resolution import system_actor
 
 @dataclass(slots=True)
 class RunningTurn:
-    """A turn that runs here, and the task that waits for its model.
+    """A turn that runs in this process, and the task that waits for its model.
 
-    `is_stopped` once a person will not have it go on, `has_new_messages` once its customer went on writing.
+    `is_stopped` is set when a person stopped it, `has_new_messages` when its customer wrote again.
     """
 
     machine: TurnMachine
@@ -27,13 +27,13 @@ class RunningTurn:
 
     @property
     def may_restart(self) -> bool:
-        """Whether it waits for its model, and its agent would rather answer all that has arrived."""
+        """Whether it waits for its model, and its agent is set to restart when messages arrive."""
         return self.is_thinking and self.machine.claimed.agent.begins_anew
 
 
 @dataclass(frozen=True, slots=True)
 class TurnUnderWay:
-    """A turn as its worker shows it, without a word of it. `seconds` are those since this worker took it."""
+    """A running turn as its worker reports it, without any text. `seconds` count from the claim by this worker."""
 
     turn_id: int
     tenant_id: int
@@ -43,7 +43,7 @@ class TurnUnderWay:
 
 
 def describe_turn(holding: RunningTurn, now: float) -> TurnUnderWay:
-    """What there is to see of a turn at this reading of the monotonic clock."""
+    """The report on a turn at this time of the monotonic clock."""
     turn = holding.machine.turn
     return TurnUnderWay(
         turn_id=turn.pk,
@@ -56,14 +56,14 @@ def describe_turn(holding: RunningTurn, now: float) -> TurnUnderWay:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatResult:
-    """What a heartbeat found: turns that another worker holds by now, and turns that a person has stopped."""
+    """The result of a heartbeat: turns that another worker has claimed, and turns that a person has stopped."""
 
     lost: list[RunningTurn]
     stopped: list[RunningTurn]
 
 
 def extend_all_leases(held: Sequence[RunningTurn]) -> HeartbeatResult:
-    """Extend the leases of all of them."""
+    """Extend the leases of all these turns."""
     beaten = HeartbeatResult([], [])
     for tenant_id, ours in _by_tenant(held).items():
         still = extend_leases(_fences(ours), actor=system_actor(tenant_id, "worker"))
@@ -73,7 +73,7 @@ def extend_all_leases(held: Sequence[RunningTurn]) -> HeartbeatResult:
 
 
 def find_interrupted(held: Sequence[RunningTurn]) -> list[RunningTurn]:
-    """Those whose customers went on writing, so that they should begin anew."""
+    """The turns whose customers wrote again, so that they should restart."""
     found: list[RunningTurn] = []
     for tenant_id, ours in _by_tenant(held).items():
         more = turns_to_restart(_fences(ours), actor=system_actor(tenant_id, "worker"))

@@ -1,6 +1,6 @@
-"""The model a worker talks to, never from within somebody's transaction.
+"""The model backends of a worker, which refuse to be called within a transaction.
 
-Only workers load this module before they need it: the vendor's SDK takes a second and a half.
+Only workers load this module in advance: loading the vendor's SDK takes a second and a half.
 """
 
 from django.conf import settings
@@ -16,40 +16,40 @@ from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 
 class WithoutTransaction:
-    """The promise that nobody's rows are locked while a model thinks (R126)."""
+    """A backend that refuses to be called within a transaction, so that no rows are locked during a model call (R126)."""
 
     def __init__(self, backend: ModelBackend) -> None:
         self.backend = backend
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """As the backend does, unless somebody acts."""
+        """Call the backend. Raises RuntimeError within a transaction."""
         _refuse_within_transaction()
         return self.backend.complete(request)
 
 
 class AsyncWithoutTransaction:
-    """The same for the event loop."""
+    """An asynchronous backend that refuses to be called within a transaction."""
 
     def __init__(self, backend: AsyncBackend) -> None:
         self.backend = backend
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        """As the backend does, unless somebody acts."""
+        """Call the backend. Raises RuntimeError within a transaction."""
         _refuse_within_transaction()
         return await self.backend.complete(request, listener)
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self.backend.aclose()
 
 
 def turn_backend() -> ModelBackend:
-    """The endpoint the environment names, for a thread that waits."""
+    """The installation's endpoint, for synchronous calls."""
     return WithoutTransaction(backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL))
 
 
 def engine_backend() -> AsyncBackend:
-    """The same for the event loop it is called in."""
+    """The installation's endpoint, for the running event loop."""
     connections = settings.TURNS_IN_FLIGHT
     return AsyncWithoutTransaction(
         async_backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, connections=connections)
@@ -57,7 +57,7 @@ def engine_backend() -> AsyncBackend:
 
 
 def engine_backend_at(place: OpenedEndpoint) -> AsyncBackend:
-    """A tenant's own endpoint, for the event loop it is called in."""
+    """A tenant's own endpoint, for the running event loop."""
     connections = settings.TURNS_IN_FLIGHT or 1
     backend = guarded_backend_at(
         place.api_key, place.base_url, connections=connections, allowed=settings.REACHABLE_NETWORKS
@@ -66,19 +66,19 @@ def engine_backend_at(place: OpenedEndpoint) -> AsyncBackend:
 
 
 def turn_backend_at(place: OpenedEndpoint) -> ModelBackend:
-    """The same for a thread that waits."""
+    """A tenant's own endpoint, for synchronous calls."""
     backend = blocking_guarded_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
     return WithoutTransaction(backend)
 
 
 async def call_server_tool(place: ToolServerAddress, name: str, arguments: JsonObject, key: str) -> ToolServerResult:
-    """A tool of another's server, called by the client that this process has loaded."""
+    """Call a tool of a tool server, with the client that this process has loaded."""
     _refuse_within_transaction()
     return await call_tool(place, name, arguments, key)
 
 
 def _refuse_within_transaction() -> None:
-    # A test that is rolled back runs in a transaction of its own, which Django marks; it is nobody's.
+    # Django marks the transaction that wraps a test, which does not count.
     is_open = any(not block._from_testcase for block in connection.atomic_blocks)  # type: ignore[attr-defined]  # private
     if current_actor() is not None or is_open:
         raise RuntimeError("A model was about to be asked while a transaction is open.")

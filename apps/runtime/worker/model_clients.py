@@ -1,4 +1,4 @@
-"""The model clients of one event loop: the installation's, and one for each endpoint that is in use, so many and no more."""
+"""The model clients of an event loop: one for the installation, and one for each endpoint in use, up to a limit."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from apps.llm.model_backend import AsyncBackend
 from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
-# Each keeps connections open; one that nobody asked for the longest time is let go.
+# Each client keeps connections open, so the one unused for the longest time is closed.
 MAX_CLIENTS = 100
 
 
 @dataclass(slots=True)
 class _LentClient:
-    """A client, and how many calls use it: one object for all of them."""
+    """A client and the number of calls that use it. All calls share one object."""
 
     backend: AsyncBackend
     let_go: Callable[[], Awaitable[None]]
@@ -30,7 +30,7 @@ class _LentClient:
 
 
 class ModelClients:
-    """Made when the first turn needs them, in the loop that uses them; why one cannot be made is that turn's to say."""
+    """Clients, each made in the loop that uses it when a turn first needs it. A failure to make one is that turn's failure."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ModelClients:
         self._lent: OrderedDict[OpenedEndpoint | None, _LentClient] = OrderedDict()
 
     def at(self, place: OpenedEndpoint | None) -> AbstractAsyncContextManager[AsyncBackend]:
-        """The client of an endpoint, for one call. A key that was rotated is another client's."""
+        """The client of an endpoint, for one call. A rotated key gets a new client."""
         lent = self._lent.get(place)
         if lent is None:
             lent = self._lent[place] = _LentClient(self._make_at(place) if place else self._make(), self._close_idle)
@@ -55,6 +55,6 @@ class ModelClients:
             await self._lent.pop(place).backend.aclose()
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         while self._lent:
             await self._lent.popitem()[1].backend.aclose()

@@ -1,4 +1,4 @@
-"""What a worker counts of the models its turns wait for."""
+"""Metrics of a worker's model calls."""
 
 import time
 from typing import Final
@@ -10,7 +10,7 @@ TOKEN_CLASSES: Final = ("input", "output", "cache_read", "cache_write_5m", "cach
 
 
 class ModelCallTimer:
-    """A call of a model, however it ends. No generator: each call that waits would hold one, four times as large."""
+    """Measures a model call, however it ends. A class, since a generator would take four times the memory per waiting call."""
 
     __slots__ = ("_begun",)
 
@@ -24,6 +24,6 @@ class ModelCallTimer:
 
 
 def count_tokens(usage: Usage) -> None:
-    """What a call used."""
+    """Count the tokens of a call."""
     for name in TOKEN_CLASSES:
         MODEL_TOKENS.labels(**{"class": name}).inc(getattr(usage, f"{name}_tokens"))

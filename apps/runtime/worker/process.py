@@ -17,7 +17,7 @@ _publishers: list[ReplyPublisher] = []
 
 
 def start() -> None:
-    """Begin to answer turns; nothing where this process is to take none."""
+    """Start the turn engine, unless this process is configured to take no turns."""
     if settings.TURNS_IN_FLIGHT == 0:
         return
     limits = EngineLimits(
@@ -37,19 +37,19 @@ def start() -> None:
 
 
 def wake(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> bool:
-    """Have a conversation looked at in so many seconds; false if no engine runs in this process."""
+    """Check a conversation in so many seconds. False if no engine runs in this process."""
     for engine in _engines:
         engine.wake(tenant_id, conversation_id, in_seconds)
     return bool(_engines)
 
 
 def turns_under_way() -> list[dict[str, object]]:
-    """The turns that this process answers now, the oldest first, as JSON can hold them."""
+    """The turns that this process is running, the oldest first, as JSON-serialisable dicts."""
     return [asdict(turn) for engine in _engines for turn in engine.turns_under_way()]
 
 
 def stop(drain_seconds: float) -> None:
-    """Let what runs finish, within so many seconds, and give back the rest."""
+    """Let running turns finish within so many seconds, and release the rest."""
     while _engines:
         _engines.pop().stop(drain_seconds)
         logger.info("turn engine stopped")

@@ -1,4 +1,4 @@
-"""A turn driven to its end by one thread that waits for the model: for tests, commands and eager runs."""
+"""Runs a turn to its end in one thread that waits for the model: for tests, commands and eager runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,13 +22,13 @@ def answer_conversation(
     toolbox: Toolbox = NO_TOOLS,
     places: EndpointBackends = refuse_tenant_endpoint,
 ) -> None:
-    """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
+    """Answer the waiting messages of a conversation, and those that arrive meanwhile. A failing model postpones the turn."""
     while (machine := start_turn(tenant_id, conversation_id, toolbox)) and drive_turn(machine, backend, places):
         pass
 
 
 def drive_turn(machine: TurnMachine, backend: ModelBackend, places: EndpointBackends = refuse_tenant_endpoint) -> bool:
-    """Drive one turn that was taken to its end; whether the conversation waits for another."""
+    """Run a claimed turn to its end. Returns whether the conversation needs another one."""
     while (effect := machine.effect) is not None:
         machine.advance(_perform_effect(effect, backend, places))
     return machine.more_waits

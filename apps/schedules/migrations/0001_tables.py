@@ -85,7 +85,7 @@ class Migration(TableMigration):
                     "timezone",
                     models.CharField(
                         blank=True,
-                        help_text="Region and city: Europe/Madrid. Empty: the tenant's as it is now.",
+                        help_text="Region and city, such as Europe/Madrid. Empty: the tenant's present time zone.",
                         max_length=64,
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
@@ -97,7 +97,7 @@ class Migration(TableMigration):
                 (
                     "skill",
                     models.ForeignKey(
-                        help_text="What the agent does. It runs only while this skill is approved.",
+                        help_text="The skill that the agent follows. The schedule runs only while the skill is approved.",
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
                         to="skills.skill",
@@ -118,7 +118,7 @@ class Migration(TableMigration):
                     "preamble",
                     models.TextField(
                         blank=True,
-                        help_text="How the agent is told that nobody wrote to it. Empty: in the product's own words.",
+                        help_text="The text that tells the agent that it started by itself. Empty: the product's own text.",
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
@@ -129,7 +129,7 @@ class Migration(TableMigration):
                     "channel",
                     models.CharField(
                         blank=True,
-                        help_text="Where the result is posted, by the agent's send mode there. Empty: nowhere; it is read in the console.",
+                        help_text="The channel on which the result is posted, by the agent's send mode there. Empty: the result is only shown in the console.",
                         max_length=40,
                         validators=[
                             django.core.validators.RegexValidator(

@@ -8,7 +8,7 @@ from apps.governance.database.migration_operations import LoadSQL
 
 
 class Migration(migrations.Migration):
-    """Loaded unchecked: a body may name tables and functions of apps that come later."""
+    """Loads the functions without checking their bodies, which may name tables and functions of apps that are migrated later."""
 
     dependencies: ClassVar = [("schedules", "0001_tables")]
     operations: ClassVar = [LoadSQL("schedules", "functions")]

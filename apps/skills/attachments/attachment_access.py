@@ -1,4 +1,4 @@
-"""Who may change and fetch the files of a skill, and their bytes as they were approved (R091)."""
+"""Access to the files of a skill: who may change and fetch them, and verified reads of the bytes (R091)."""
 
 import hashlib
 import logging
@@ -17,14 +17,14 @@ logger = logging.getLogger(__name__)
 
 
 def refuse_change(skill: Skill, actor: Actor, act: Act) -> None:
-    """Files are part of what was approved: a person who changes them signs anew, an agent has its own drafts alone."""
+    """Refuse to change the files of a deprecated skill. Agents may change only the files of their own drafts."""
     with recording_refusals(actor, act, RefusalSubject.of(skill)):
         _check_change_allowed(skill, actor)
 
 
 def _check_change_allowed(skill: Skill, actor: Actor) -> None:
     if skill.status == Skill.Status.DEPRECATED:
-        raise NotPermitted("A deprecated skill stays as it is, its files included. Draft a fresh one.")
+        raise NotPermitted("The files of a deprecated skill cannot change. Draft a new skill.")
     if actor.is_person:
         return
     if skill.status != Skill.Status.DRAFT:
@@ -32,21 +32,21 @@ def _check_change_allowed(skill: Skill, actor: Actor) -> None:
             f"This skill is {skill.status}: an agent may not change its files. Ask an operator, or draft a skill of your own."
         )
     if skill.drafted_by != actor.label:
-        raise NotPermitted("An agent may change the files of a draft of its own alone. Ask an operator.")
+        raise NotPermitted("An agent may change only the files of its own drafts. Ask an operator.")
 
 
 def refuse_fetch(skill: Skill, actor: Actor) -> None:
-    """An agent has the files a person approved, and those of its own drafts; people review whatever there is."""
+    """Refuse a fetch by an agent unless the skill is approved or the agent's own draft. People may fetch every file."""
     approved = skill.status == Skill.Status.APPROVED and skill.approved_sha256 == skill.content_sha256
     own = skill.status == Skill.Status.DRAFT and skill.drafted_by == actor.label
     if not (actor.is_person or approved or own):
         raise NotPermitted(
-            f"This skill is {skill.status}: an agent has the files of approved skills and of its own drafts."
+            f"This skill is {skill.status}: an agent may fetch only files of approved skills and of its own drafts."
         )
 
 
 def find_fetchable_file(skill_id: int, name: str, sha256: str, *, actor: Actor) -> Attachment:
-    """The file as this actor may fetch it now; gone, foreign and not approved read the same."""
+    """Return the file if the actor may fetch it now. A missing file and another agent's file give the same refusal."""
     with acting_as(actor):
         skill = Skill.objects.visible_to(actor).filter(pk=skill_id).first()
         file = skill.file_named(name) if skill else None
@@ -57,37 +57,37 @@ def find_fetchable_file(skill_id: int, name: str, sha256: str, *, actor: Actor) 
 
 
 def read_content(file: Attachment) -> bytes:
-    """The bytes, which are those that were reviewed or none. No transaction is open while they are read."""
+    """Return the bytes of a file. Raises `NotVisible` unless they match the recorded hash. Call without an open transaction."""
     content = read_bytes(file.key)
     if content is None or hashlib.sha256(content).hexdigest() != file.sha256:
         logger.error("attachment is not what was stored", extra={"sha256": file.sha256, "missing": content is None})
-        raise NotVisible("The stored file is not the one that was uploaded. Ask an operator to attach it again.")
+        raise NotVisible(
+            "The stored file is missing or differs from the uploaded one. Ask an operator to attach it again."
+        )
     return content
 
 
 @dataclass(frozen=True, slots=True)
 class AttachmentPreview:
-    """What a reviewer is shown of a file: its text or the beginning of it, and what they have to look at by themselves."""
+    """A file as a reviewer sees it: its text or the beginning of the text, and a note about what is not shown or scanned."""
 
     text: str | None
     note: str
 
 
 def read_file(file: Attachment) -> AttachmentPreview:
-    """The file as it is reviewed. One that is gone or another than was uploaded says so in the place of its text."""
+    """Return the preview of a file for its review. If the stored bytes are missing or changed, the note says so."""
     try:
         content = read_content(file)
     except NotVisible as refusal:
         return AttachmentPreview(None, str(refusal))
     if not file.is_text:
         return AttachmentPreview(
-            None, "This is no text, so nothing scans it and nothing of it is shown here. Download it and look."
+            None, "This is not a text file, so it was not scanned and is not shown here. Download it to review it."
         )
     text = content.decode()
     if len(text) <= FILE_CHARACTERS:
-        return AttachmentPreview(
-            text, "" if file.is_read_whole else "Nothing has scanned this file. Read it with care."
-        )
+        return AttachmentPreview(text, "" if file.is_read_whole else "This file was not scanned. Read it with care.")
     return AttachmentPreview(
         text[:FILE_CHARACTERS],
         f"These are the first {FILE_CHARACTERS} of {len(text)} characters. Download it to read the rest.",
@@ -95,5 +95,5 @@ def read_file(file: Attachment) -> AttachmentPreview:
 
 
 def invalid_from_refusal(flaw: FileRefusal) -> Invalid:
-    """A rule's refusal in the kernel's words."""
+    """Convert a `FileRefusal` to `Invalid`."""
     return Invalid(flaw.reason, {flaw.field: [flaw.reason]})

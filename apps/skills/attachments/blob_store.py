@@ -1,4 +1,4 @@
-"""Where the bytes of attachments lie: a private folder or bucket, a prefix per tenant, keys that nobody can guess."""
+"""Storage of attachment bytes in a private folder or bucket, with a prefix per tenant and unguessable keys."""
 
 import secrets
 from collections.abc import Iterator
@@ -13,17 +13,20 @@ from django.core.files.storage import Storage, storages
 from apps.skills.skill_validation import Attachment
 
 STORAGE_ALIAS = "attachments"
-# What a download becomes is the downloader's business; it must not begin to run here.
+# The lifetime of a bucket link. A download only has to start within this time.
 BUCKET_URL_SECONDS = 60
 
 
 def store_bytes(tenant_id: int, content: bytes) -> str:
-    """Store bytes before any row names them; what no row comes to name is swept later."""
+    """Store bytes under a new key and return the key.
+
+    Call this before a row refers to the key; the sweep removes orphaned bytes.
+    """
     return _storage().save(f"{tenant_id}/{secrets.token_hex(24)}", ContentFile(content))
 
 
 def read_bytes(key: str) -> bytes | None:
-    """The stored bytes; None if they are gone."""
+    """Return the stored bytes, or None if they no longer exist."""
     try:
         with _storage().open(key) as stored:
             content: bytes = stored.read()
@@ -33,7 +36,7 @@ def read_bytes(key: str) -> bytes | None:
 
 
 def signed_bucket_url(file: Attachment) -> str:
-    """A signed address at the bucket, for a minute; empty where this process serves the bytes itself."""
+    """Return a signed bucket URL that is valid for a minute, or an empty text if this process serves the bytes itself."""
     if not settings.ATTACHMENTS_S3_BUCKET:
         return ""
     given = {
@@ -45,13 +48,13 @@ def signed_bucket_url(file: Attachment) -> str:
 
 
 def content_disposition(name: str) -> str:
-    """Always a download, never shown in place; the plain name for old clients, the whole one for all others."""
+    """Return the `Content-Disposition` header of a download: an ASCII name for old clients, and the full name for all others."""
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_. ") else "_" for letter in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def tenants_with_files() -> list[int]:
-    """The tenants under whose prefix something lies."""
+    """Return the ids of the tenants that have stored files."""
     try:
         folders, _ = _storage().listdir("")
     except FileNotFoundError:
@@ -60,7 +63,7 @@ def tenants_with_files() -> list[int]:
 
 
 def keys_stored_before(tenant_id: int, moment: datetime) -> Iterator[str]:
-    """The keys of a tenant that were stored before a moment."""
+    """Yield the keys of a tenant's files that were stored before the given moment."""
     _, names = _storage().listdir(str(tenant_id))
     for name in sorted(names):
         key = str(PurePosixPath(str(tenant_id), name))
@@ -69,7 +72,7 @@ def keys_stored_before(tenant_id: int, moment: datetime) -> Iterator[str]:
 
 
 def delete_bytes(key: str) -> None:
-    """Remove bytes for good."""
+    """Delete stored bytes permanently."""
     _storage().delete(key)
 
 

@@ -1,4 +1,4 @@
-"""Bytes that nothing came to name: uploads whose act was refused or cut off."""
+"""The sweep of orphaned attachment bytes: uploads whose act was refused or interrupted."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -11,18 +11,18 @@ from apps.skills.attachments.blob_store import delete_bytes, keys_stored_before,
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Tenant
 
-# An upload and its act are seconds apart.
+# Far longer than needed: an upload is attached within seconds after its bytes are stored.
 ORPHAN_AGE = timedelta(days=1)
 _FIND_REFERENCED_FILES: Final = load_query("apps/skills/attachments/queries/find_referenced_files.sql")
 
 
 def sweep_files(now: datetime) -> int:
-    """Remove bytes older than a day that neither a skill nor its history names; says how many there were."""
+    """Delete files older than `ORPHAN_AGE` that neither a skill nor its history refers to, and return their number."""
     return sum(_sweep_tenant(tenant_id, now - ORPHAN_AGE) for tenant_id in tenants_with_files())
 
 
 def _sweep_tenant(tenant_id: int, moment: datetime) -> int:
-    # The store is asked before the rows: what is named meanwhile is younger than the moment.
+    # List the store before reading the rows. A file that a row starts to refer to in between is younger than `moment`.
     old = list(keys_stored_before(tenant_id, moment))
     named = _referenced_keys(tenant_id) if old else None
     if named is None:
@@ -34,7 +34,10 @@ def _sweep_tenant(tenant_id: int, moment: datetime) -> int:
 
 
 def _referenced_keys(tenant_id: int) -> frozenset[str] | None:
-    """The keys a tenant's rows name; None for a tenant this database does not know, whose files may be another's."""
+    """Return the keys that a tenant's rows refer to, or None for an unknown tenant.
+
+    The files of an unknown tenant may belong to another installation.
+    """
     system = system_actor(tenant_id)
     with acting_as(system), connection.cursor() as cursor:
         if not Tenant.objects.filter(pk=tenant_id).exists():

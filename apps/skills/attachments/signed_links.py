@@ -1,4 +1,4 @@
-"""Signed links to files: short-lived, given to one holder, and worth no more than that holder's right when they are used."""
+"""Signed, short-lived links to files. A link works only while its holder may fetch the file."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,23 +14,23 @@ from apps.tenants.authentication.signed_link_holders import HolderKind, SignedLi
 
 SALT = "preceptor.attachment.1"
 DEAD_LINK_MESSAGE = (
-    "This link leads to no file, or no longer: links live a few minutes, and end with the right to the file."
+    "This link is not valid, or no longer: a link lasts a few minutes, and ends when its holder loses access to the file."
     " Ask for a new one."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """What to put behind `/files/`, and until when it works."""
+    """The token for a URL under `/files/`, and its expiry."""
 
     token: str
     expires_at: datetime
 
 
 def make_link(file: Attachment, skill_id: int, holder: SignedLinkHolder) -> SignedLink:
-    """A link for this holder alone: nobody can make or change one without the installation's secret."""
+    """Create a link for this holder. Only the installation's secret can sign links."""
     expires_at = timezone.now() + timedelta(seconds=settings.ATTACHMENT_LINK_SECONDS)
-    # A list: the token stands in an address, and every byte counts.
+    # A list instead of a mapping keeps the token in the URL short.
     payload = [
         *(holder.tenant_id, holder.kind.value, holder.row_id),
         *(skill_id, file.name, file.sha256, int(expires_at.timestamp())),
@@ -39,7 +39,7 @@ def make_link(file: Attachment, skill_id: int, holder: SignedLinkHolder) -> Sign
 
 
 def resolve_link(token: str) -> Attachment:
-    """The file a link leads to now. Whatever is wrong with it reads the same."""
+    """Return the file that a link gives access to. Every invalid link gives the same refusal."""
     try:
         tenant_id, kind, row_id, skill_id, name, sha256, expires = signing.loads(token, salt=SALT)
         holder = SignedLinkHolder(tenant_id, HolderKind(kind), row_id)

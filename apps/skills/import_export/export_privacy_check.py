@@ -1,7 +1,7 @@
-"""What looks like somebody's is looked for once more where a skill leaves the house, and named before it does.
+"""The search for private data in skills before an export. A person must confirm the findings.
 
-Whoever approved a skill let it serve this tenant's customers; a copy that goes elsewhere is read by others, and the tenant may have
-named more forms since then.
+An approved skill may serve this tenant's customers, but other people read an exported copy. The tenant may also have added
+patterns since the approval.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ FINDINGS_SHOWN: Final = 20
 
 
 def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> None:
-    """Nothing leaves in which something private is found, until a person says that it may.
+    """Refuse to export skills that contain private data, unless a person confirms it.
 
-    Raises FindingsUnconfirmed, which names up to `FINDINGS_SHOWN` of them. An agent confirms nothing.
+    Raises FindingsUnconfirmed, which names up to `FINDINGS_SHOWN` findings. An agent's confirmation does not count.
     """
     if confirm and actor.role is not Role.AGENT:
         return
@@ -32,15 +32,15 @@ def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> N
         f"; and {len(descriptions) - FINDINGS_SHOWN} more" if len(descriptions) > FINDINGS_SHOWN else ""
     )
     way = (
-        "A person has to look at it and export it."
+        "A person has to review it and export it."
         if actor.role is Role.AGENT
-        else "Take it out, or confirm that it may leave: the house's own, for example."
+        else "Remove it, or confirm the export if it is not private, such as your own contact data."
     )
-    raise FindingsUnconfirmed(f"This looks like somebody's, and nothing was exported: {named}. {way}", descriptions)
+    raise FindingsUnconfirmed(f"This looks like private data, so nothing was exported: {named}. {way}", descriptions)
 
 
 def _exported_texts(skill: Skill) -> Iterator[tuple[str, str]]:
-    """Each text that leaves, by the place it is found at again."""
+    """Yield each exported text, with a readable name of its place."""
     place = f"{skill.agent.key}/{skill.name}"
     for name, text in {**skill.texts, "front matter": skill.front_matter}.items():
         yield f"{place}, {name}", text
@@ -51,7 +51,7 @@ def _exported_texts(skill: Skill) -> Iterator[tuple[str, str]]:
 
 
 def _split_text(text: str) -> Iterator[str]:
-    """A long file line by line, as much at once as reviewers are shown: looking takes longer than in proportion."""
+    """Split a long file into pieces of whole lines, because the search takes more than linear time."""
     piece: list[str] = []
     length = 0
     for line in text.splitlines(keepends=True):

@@ -1,4 +1,7 @@
-"""The YAML between the two lines of dashes of a `SKILL.md`: read as texts alone, written so that every reader agrees; pure."""
+"""The YAML front matter of a `SKILL.md`, read as plain text values, and written so that every parser reads the same.
+
+Pure functions.
+"""
 
 import json
 import re
@@ -8,30 +11,30 @@ from typing import Any, Final
 
 import yaml
 
-# Far more than any skill says of itself; the reader's work grows with it.
+# Far more than any skill needs; the parser's work grows with the length.
 FRONT_MATTER_CHARACTERS: Final = 16_000
 MAX_KEYS: Final = 50
-# The reader looks at every open one again with each token.
+# For each token, the parser visits every open bracket again.
 MAX_BRACKETS: Final = 100
 
 FieldValue = str | list[str] | dict[str, str]
 
 _PLAIN_SCALAR: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.()/_-]*[A-Za-z0-9.)])?")
-# What YAML forbids or takes for the end of a line.
+# Characters that YAML forbids or treats as a line end.
 _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-# Some readers look for the closing line of dashes in the middle of a text too.
+# Some parsers also accept a closing line of dashes in the middle of a text.
 _DASHES: Final = re.compile("-(?=--)")
 
 
 class SkillFormatError(ValueError):
-    """A file that is not of the format; the message is a whole sentence."""
+    """Raised when a file does not follow the format. The message is a whole sentence."""
 
 
 def read_fields(text: str) -> dict[str, FieldValue]:
-    """The fields and their values, every scalar as the text it is: `1.10` is no number, `no` is no truth value."""
+    """Parse the fields, keeping every scalar as text: `1.10` is not a number and `no` is not a boolean."""
     if len(text) > FRONT_MATTER_CHARACTERS:
         raise SkillFormatError(
-            f"The front matter has {len(text)} characters; {FRONT_MATTER_CHARACTERS} are read. Shorten it."
+            f"The front matter has {len(text)} characters; at most {FRONT_MATTER_CHARACTERS} are read. Shorten it."
         )
     if text.count("[") + text.count("{") > MAX_BRACKETS:
         raise SkillFormatError(
@@ -43,13 +46,13 @@ def read_fields(text: str) -> dict[str, FieldValue]:
         if isinstance(refusal, SkillFormatError):
             raise
         raise SkillFormatError(
-            f"The front matter is no YAML{_error_location(refusal)}. Put texts with a colon in quotes."
+            f"The front matter is not valid YAML{_error_location(refusal)}. Put texts with a colon in quotes."
         ) from refusal
     return fields
 
 
 def render_fields(fields: Mapping[str, FieldValue]) -> str:
-    """The fields in their order, one scalar to a line."""
+    """Return the fields as YAML, in their order, with one scalar per line."""
     return "".join(f"{line}\n" for name, value in fields.items() for line in _field_lines(name, value))
 
 
@@ -65,7 +68,7 @@ def _field_lines(name: str, value: FieldValue) -> Iterator[str]:
 
 
 def _quote_scalar(text: str) -> str:
-    """Plain where no reader can take it for something else, in double quotes elsewhere."""
+    """Return the scalar unquoted if every parser reads it as this text, otherwise in double quotes."""
     if _PLAIN_SCALAR.fullmatch(text) and "--" not in text and yaml.safe_load(text) == text:
         return text
     quoted = json.dumps(text, ensure_ascii=False)
@@ -73,22 +76,20 @@ def _quote_scalar(text: str) -> str:
 
 
 def _safe_events(text: str) -> Iterator[Any]:
-    """The events of the text. An anchor could make much of little, and a tag another thing of a text."""
+    """Yield the YAML events. Refuses anchors and aliases, which can expand enormously, and tags, which change a value's type."""
     for event in yaml.parse(text, Loader=yaml.BaseLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
-            raise SkillFormatError(
-                "The front matter has an anchor, an alias or a tag. Write each value out, as a text."
-            )
+            raise SkillFormatError("The front matter has an anchor, an alias or a tag. Write out each value as text.")
         yield event
 
 
 def _parse_document(events: Iterator[Any]) -> dict[str, FieldValue]:
     started = [type(next(events, None)) for _ in range(3)]
     if started != [yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent]:
-        raise SkillFormatError("The front matter holds no fields. Begin with `name:` and `description:`.")
+        raise SkillFormatError("The front matter has no fields. Begin with `name:` and `description:`.")
     fields = {name: _parse_value(event, events) for name, event in _pairs(events)}
     if [type(event) for event in events] != [yaml.DocumentEndEvent, yaml.StreamEndEvent]:
-        raise SkillFormatError("The front matter holds more than one document.")
+        raise SkillFormatError("The front matter holds more than one YAML document. Keep one.")
     return fields
 
 
@@ -109,14 +110,14 @@ def _limit_items(events: Iterator[Any]) -> Iterator[Any]:
 
 
 def _pairs(events: Iterator[Any]) -> Iterator[tuple[str, Any]]:
-    """Each key with the event its value begins with; whoever asks takes the value before the next key."""
+    """Yield each key with the first event of its value. The caller must consume the value before the next key."""
     names: set[str] = set()
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             return
         name = _scalar_text(event)
         if name in names:
-            raise SkillFormatError(f"The front matter says `{name}` twice.")
+            raise SkillFormatError(f"The front matter has `{name}` twice. Remove one.")
         if len(names) == MAX_KEYS:
             raise SkillFormatError(f"The front matter has more than {MAX_KEYS} keys in one place.")
         names.add(name)

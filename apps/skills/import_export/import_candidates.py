@@ -1,4 +1,7 @@
-"""The skills in files from elsewhere, as they would be drafted: what of each is taken, what is left out, and why; pure."""
+"""Import candidates: the skills in an archive as they would be drafted, with the files that are left out and why.
+
+Pure functions.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ _ARCHIVE_ROOT: Final = PurePosixPath()
 
 @dataclass(frozen=True, slots=True)
 class ImportLimits:
-    """How large one file may be, and how many a skill may have."""
+    """The maximum size of a file, and the maximum number of files per skill."""
 
     file_bytes: int
     files: int
@@ -26,7 +29,7 @@ class ImportLimits:
 
 @dataclass(frozen=True, slots=True)
 class IncomingFile:
-    """A file that comes along, looked through like any other."""
+    """A file of an incoming skill, scanned like any attachment."""
 
     name: str
     media_type: str
@@ -36,7 +39,7 @@ class IncomingFile:
 
 @dataclass(frozen=True, slots=True)
 class IncomingSkill:
-    """One skill as it came: its text, or the flaw for which it is not taken."""
+    """One incoming skill: its text, or the reason why it is refused."""
 
     folder: str
     text: SkillText | None
@@ -47,18 +50,21 @@ class IncomingSkill:
 
     @property
     def name(self) -> str:
-        """What it is called, as far as that could be read."""
+        """The skill's name, or the folder's name if the text could not be read."""
         return self.text.name if self.text else self.folder
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What whoever approves it will have to confirm."""
+        """The findings that a reviewer will have to confirm."""
         in_text = rules_to_confirm(self.text.values.values()) if self.text else ()
         return (*in_text, *(f"{each} in the file {file.name}" for file in self.files for each in file.found.findings))
 
 
 def find_incoming_skills(entries: Sequence[ArchiveEntry], limits: ImportLimits) -> tuple[IncomingSkill, ...]:
-    """Every folder with a `SKILL.md`, the outermost where one lies in another. A name is taken once."""
+    """Return the skill of every folder with a `SKILL.md`.
+
+    Of nested folders only the outermost counts; a repeated name is refused.
+    """
     taken: set[str] = set()
     return tuple(_refuse_duplicate(each, taken) for each in _read_candidates(entries, limits))
 
@@ -68,7 +74,7 @@ def _read_candidates(entries: Sequence[ArchiveEntry], limits: ImportLimits) -> I
     roots = [root for root in written if not any(outer in written for outer in root.parents)]
     if len(roots) > MAX_SKILLS:
         raise UnreadableArchiveError(
-            f"It holds {len(roots)} skills; {MAX_SKILLS} are taken at once. Send them in parts."
+            f"It holds {len(roots)} skills; at most {MAX_SKILLS} can be imported at once. Send them in parts."
         )
     files: dict[PurePosixPath, list[ArchiveEntry]] = {root: [] for root in roots}
     for entry in entries:
@@ -89,7 +95,7 @@ def _read_candidate(
         return IncomingSkill(folder, None, str(refusal))
     files, left_out, notes = _vet_files(root, entries, limits)
     if folder and root.name != text.name:
-        notes.append(f"Its folder is called {root.name}; the skill is {text.name}.")
+        notes.append(f"The name of its folder is {root.name}; the skill's name is {text.name}.")
     return IncomingSkill(folder, text, "", tuple(files), tuple(left_out), (*text.notes, *notes))
 
 
@@ -112,7 +118,7 @@ def _vet_files(
         found = scan_file(vetted.media_type, entry.content)
         files.append(IncomingFile(vetted.name, vetted.media_type, entry.content, found))
         if str(path.parent) not in {".", *SKILL_FOLDERS}:
-            notes.append(f"{path} is kept as {vetted.name}: files here lie in no folders of their own.")
+            notes.append(f"{path} is kept as {vetted.name}, because the files of a skill have no folders here.")
     return files, left_out, notes
 
 
@@ -120,6 +126,6 @@ def _refuse_duplicate(each: IncomingSkill, taken: set[str]) -> IncomingSkill:
     if each.text is None:
         return each
     if each.name in taken:
-        return IncomingSkill(each.folder, None, f"A skill {each.name} came before it in the same file.")
+        return IncomingSkill(each.folder, None, f"The same file holds another skill named {each.name} before it.")
     taken.add(each.name)
     return each

@@ -1,4 +1,4 @@
-"""Approved skills as folders of the open format, in a zip whose bytes depend on the rows alone. What nobody approved stays here."""
+"""Export of approved skills as a zip of folders in the open format. The same skills always give the same bytes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from apps.skills.import_export.zip_archives import UNPACKED_BYTES, ArchiveEntry,
 from apps.skills.models import Skill
 from apps.skills.skill_validation import Attachment
 
-NOT_APPROVED: Final = "Only what a person approved is exported, and this skill is {}."
+NOT_APPROVED: Final = "Only approved skills can be exported, and this skill is {}."
 NOTHING_TO_EXPORT: Final = "There is no approved skill to export."
 
 
 def select_approved_skill(skill_id: int, *, actor: Actor) -> list[Skill]:
-    """The skill, where it may leave: what is no customer's business yet, or no longer, is nobody else's either."""
+    """Return a list with the skill of this id. Raises `Conflict` unless it is approved and not quarantined."""
     _refuse_staff(actor)
     with acting_as(actor):
         skill = Skill.objects.visible_to(actor).select_related("agent").filter(pk=skill_id).first()
@@ -36,7 +36,7 @@ def select_approved_skill(skill_id: int, *, actor: Actor) -> list[Skill]:
 
 
 def select_approved_skills(agent_id: int | None = None, *, actor: Actor) -> list[Skill]:
-    """Every approved skill that this actor sees, of one agent or of all."""
+    """Return every approved skill that the actor may see, of one agent or of all agents."""
     _refuse_staff(actor)
     with acting_as(actor):
         skills = Skill.objects.visible_to(actor).approved().select_related("agent")
@@ -47,11 +47,11 @@ def select_approved_skills(agent_id: int | None = None, *, actor: Actor) -> list
 
 
 def build_archive(skills: Sequence[Skill], *, actor: Actor, confirm_findings: bool = False) -> bytes:
-    """The archive of as many skills as an import takes at once. What looks private in it has to be confirmed."""
+    """Return the zip as bytes. Its size is limited to what an import accepts, and private data in it must be confirmed."""
     weight = sum(len(skill.body.encode()) + sum(file.size_bytes for file in skill.files) for skill in skills)
     if weight > UNPACKED_BYTES:
         raise Conflict(
-            f"Together these skills have {weight} bytes; {UNPACKED_BYTES} are sent at once. Export one agent's, or use the"
+            f"Together these skills have {weight} bytes; at most {UNPACKED_BYTES} are sent at once. Export one agent's, or use the"
             " command export_skills."
         )
     out = BytesIO()
@@ -60,14 +60,14 @@ def build_archive(skills: Sequence[Skill], *, actor: Actor, confirm_findings: bo
 
 
 def write_zip(out: IO[bytes], skills: Sequence[Skill], *, actor: Actor, confirm_findings: bool = False) -> None:
-    """Write the archive; one agent's skills stand at its top, those of several below their agents' keys."""
+    """Write the zip. One agent's skills are at its top level; several agents' are in folders named by the agents' keys."""
     refuse_private(skills, actor=actor, confirm=confirm_findings)
     several = len({skill.agent_id for skill in skills}) > 1
     write_archive(out, (entry for skill in skills for entry in _entries(skill, several)))
 
 
 def archive_name(skills: Sequence[Skill]) -> str:
-    """What the download is called."""
+    """Return the file name of the download."""
     if len(skills) == 1:
         return f"{skills[0].name}.zip"
     keys = {skill.agent.key for skill in skills}
@@ -75,14 +75,14 @@ def archive_name(skills: Sequence[Skill]) -> str:
 
 
 def _refuse_staff(actor: Actor) -> None:
-    # As of files one by one.
+    # Platform staff may not download single files either.
     if actor.role is Role.STAFF:
-        raise NotPermitted("Platform staff take no skills away. Ask a member of the tenant.")
+        raise NotPermitted("Platform staff may not export skills. Ask a member of the tenant.")
 
 
 def _entries(skill: Skill, several: bool) -> Iterator[ArchiveEntry]:
     if skill.sha256 != skill.approved_sha256:
-        raise Conflict(f"Skill {skill.name} is not what was approved. Nothing is exported; verify the books.")
+        raise Conflict(f"Skill {skill.name} differs from the approved text. Nothing was exported; check the audit log.")
     folder = PurePosixPath(*([skill.agent.key] if several else []), skill.name)
     yield ArchiveEntry(
         folder / SKILL_FILE_NAME, write_skill(_skill_text(skill), Provenance(skill.version, skill.approved_sha256))
@@ -96,7 +96,7 @@ def _skill_text(skill: Skill) -> SkillText:
 
 
 def _archive_path(file: Attachment, body: str) -> PurePosixPath:
-    """Where the runbook says it lies, in one of the format's folders; beside the runbook where it says no more than a name."""
+    """Return the file's path in the skill's folder: in the subfolder that the runbook mentions, or next to the runbook."""
     folders = "|".join(SKILL_FOLDERS)
     match = re.search(rf"(?<![\w/.-])(?:\./)?({folders})/{re.escape(file.name)}(?![\w-]|\.\w)", body)
     if match:

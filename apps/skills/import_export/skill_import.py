@@ -1,4 +1,4 @@
-"""Skills of elsewhere become drafts of an agent: looked at first, then taken one by one, each marked as imported (R093)."""
+"""Import of skills as drafts of an agent: a preview first, then one commit per skill. Each draft is marked as imported (R093)."""
 
 import hashlib
 import json
@@ -31,12 +31,12 @@ from apps.skills.import_export.zip_archives import (
 from apps.skills.models import Skill
 from apps.skills.skill_validation import Attachment
 
-ALREADY_EXISTS: Final = "The agent has a skill of that name already, in some state. It is left as it is."
+ALREADY_EXISTS: Final = "The agent already has a skill with this name, in some state. It was not changed."
 SOURCE_CHARACTERS: Final = 200
 
 
 class ImportOutcome(StrEnum):
-    """What becomes of one skill, or would."""
+    """The result of importing one skill, or the expected result in a preview."""
 
     NEW = "new"
     DRAFTED = "drafted"
@@ -46,7 +46,7 @@ class ImportOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillImportItem:
-    """One skill that came, and what became of it."""
+    """One incoming skill with its outcome."""
 
     incoming: IncomingSkill
     outcome: ImportOutcome
@@ -55,12 +55,12 @@ class SkillImportItem:
 
 
 def read_skills_file(file: IO[bytes]) -> tuple[IncomingSkill, ...]:
-    """The skills in a zip, or the one a `SKILL.md` is. Refused as a whole where the archive itself is not to be trusted."""
+    """Return the skills in a zip, or the one skill in a `SKILL.md`. Raises `Invalid` for a broken or unsafe archive."""
     return _read_skills(partial(read_archive_entries, file))
 
 
 def read_skills_path(path: Path) -> tuple[IncomingSkill, ...]:
-    """The same of a folder, or of a file as `read_skills_file` reads it."""
+    """Return the skills in a folder, or in a file that `read_skills_file` can read."""
     if path.is_dir():
         return _read_skills(partial(read_folder_entries, path))
     with path.open("rb") as file:
@@ -68,7 +68,7 @@ def read_skills_path(path: Path) -> tuple[IncomingSkill, ...]:
 
 
 def preview_import(found: Sequence[IncomingSkill], agent_id: int, *, actor: Actor) -> list[SkillImportItem]:
-    """What would become of each. Nothing is written."""
+    """Return the expected outcome of importing each skill. Nothing is written."""
     authorize(actor, Act.SKILL_DRAFT, actor.tenant_id, agent_id=agent_id)
     with acting_as(actor):
         here = set(Skill.objects.visible_to(actor).for_agent(agent_id).values_list("name", flat=True))
@@ -78,7 +78,7 @@ def preview_import(found: Sequence[IncomingSkill], agent_id: int, *, actor: Acto
 def draft_imported_skills(
     found: Sequence[IncomingSkill], agent_id: int, *, actor: Actor, source: str, names: frozenset[str] | None = None
 ) -> list[SkillImportItem]:
-    """Draft each, or those named, in a commit of its own: what is refused takes nothing else with it."""
+    """Draft all skills, or those in `names`, each in its own commit, so that a refused skill does not affect the others."""
     items = preview_import(found, agent_id, actor=actor)
     wanted = (item for item in items if names is None or item.incoming.name in names)
     return [
@@ -92,7 +92,7 @@ def _read_skills(entries: Callable[[], tuple[ArchiveEntry, ...]]) -> tuple[Incom
     except UnreadableArchiveError as refusal:
         raise Invalid(str(refusal), {"file": [str(refusal)]}) from refusal
     if not found:
-        nothing = f"There is no {SKILL_FILE_NAME} in it. A skill is a folder with one."
+        nothing = f"It has no {SKILL_FILE_NAME}. A skill is a folder that holds one."
         raise Invalid(nothing, {"file": [nothing]})
     return found
 
@@ -106,7 +106,7 @@ def _preview_item(each: IncomingSkill, is_here: bool, actor: Actor) -> SkillImpo
         return SkillImportItem(
             each,
             ImportOutcome.REFUSED,
-            "It comes with files, and who attaches files has a name. Say as whom you import.",
+            "It comes with files, which need a person as their uploader. Name the member who imports it.",
         )
     return SkillImportItem(each, ImportOutcome.NEW)
 
@@ -115,7 +115,7 @@ def _import_item(item: SkillImportItem, agent_id: int, actor: Actor, source: str
     try:
         skill = _draft_incoming(item.incoming, agent_id, actor, source)
     except Conflict:
-        # Somebody else's in the meantime, or held apart where this actor does not see it.
+        # Another person created the skill meanwhile, or it is in quarantine and hidden from this actor.
         return SkillImportItem(item.incoming, ImportOutcome.EXISTS, ALREADY_EXISTS)
     except GovernanceError as refusal:
         return SkillImportItem(item.incoming, ImportOutcome.REFUSED, str(refusal))
@@ -128,7 +128,7 @@ def _draft_incoming(incoming: IncomingSkill, agent_id: int, actor: Actor, source
         raise Invalid(incoming.flaw, {})
     files: tuple[Attachment, ...] = ()
     if incoming.files:
-        # Before a byte is stored; the act asks about the text alone.
+        # Checked before any bytes are stored; `draft_skill` authorizes only the text.
         authorize(actor, Act.SKILL_ATTACH, actor.tenant_id, agent_id=agent_id)
         refuse_full_tenant(actor.tenant_id, sum(len(file.content) for file in incoming.files))
         files = tuple(_store_file(file, actor) for file in incoming.files)
@@ -157,7 +157,7 @@ def _store_file(file: IncomingFile, actor: Actor) -> Attachment:
 
 
 def _evidence(incoming: IncomingSkill, source: str) -> dict[str, Any]:
-    """What a reviewer has to know that the draft itself does not say."""
+    """Return the evidence for reviewers that the draft itself does not contain."""
     evidence: dict[str, Any] = {"imported_from": source[:SOURCE_CHARACTERS]}
     if incoming.left_out:
         evidence["left_out"] = list(incoming.left_out)

@@ -1,4 +1,4 @@
-"""A skill as the open format writes it down: front matter and runbook in one `SKILL.md`; pure."""
+"""Reading and writing `SKILL.md`, the open format of a skill: front matter and runbook in one file. Pure functions."""
 
 import json
 import re
@@ -17,16 +17,16 @@ from apps.skills.skill_validation import (
 )
 
 SKILL_FILE_NAME: Final = "SKILL.md"
-# What of the front matter we do not use and keep as it came.
+# Fields of the front matter that are kept unchanged but not used.
 KEPT_FIELDS: Final = ("license", "compatibility", "allowed-tools")
 METADATA: Final = "metadata"
 FIELDS: Final = ("name", "description", *KEPT_FIELDS, METADATA)
-# Under metadata, what a skill has here and the format does not know.
+# The prefix of metadata keys for our fields that the open format does not have.
 METADATA_PREFIX: Final = "preceptor-"
 FORMAT_DESCRIPTION_CHARACTERS: Final = 1024
 COMPATIBILITY_CHARACTERS: Final = 500
 CATEGORY_CHARACTERS: Final = 60
-# No lawful file is longer: four bytes a character, and the front matter.
+# The length of the longest valid file: four bytes per character, and the front matter.
 FILE_BYTES: Final = 4 * BODY_CHARACTERS + 64_000
 
 _FILE_PARTS: Final = re.compile(
@@ -37,7 +37,7 @@ _SENTENCE: Final = re.compile(r"[.!?](?=\s)")
 
 @dataclass(frozen=True, slots=True)
 class SkillText:
-    """What one `SKILL.md` says. `front_matter` is what is only kept, as canonical JSON; `notes` are what reads otherwise here."""
+    """The content of a `SKILL.md`. `front_matter` holds the kept fields as canonical JSON; `notes` describe what was changed."""
 
     name: str
     title: str
@@ -49,20 +49,20 @@ class SkillText:
 
     @property
     def values(self) -> dict[str, str]:
-        """The texts of the draft it becomes."""
+        """The texts for a draft of this skill."""
         return {each: getattr(self, each) for each in ("name", "title", "description", "category", "body")}
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a written skill says of where it stood: the version and the hash of the bytes that a person approved."""
+    """The origin of an exported skill: its version, and the hash of the bytes that a person approved."""
 
     version: int
     sha256: str
 
 
 def read_skill(content: bytes) -> SkillText:
-    """The skill in a file, or `SkillFormatError` with the reason."""
+    """Parse a `SKILL.md`. Raises `SkillFormatError` with the reason."""
     fields, body = _split_file(_decode(content))
     if unknown := sorted(set(fields) - set(FIELDS)):
         raise SkillFormatError(
@@ -84,7 +84,7 @@ def read_skill(content: bytes) -> SkillText:
 
 
 def write_skill(skill: SkillText, provenance: Provenance) -> bytes:
-    """The file, of which `read_skill` makes the same again, and the same bytes for the same skill at any time."""
+    """Render a `SKILL.md` that `read_skill` parses to the same skill. The same skill always gives the same bytes."""
     kept: dict[str, FieldValue] = json.loads(skill.front_matter or "{}")
     of_theirs = kept.pop(METADATA, {})
     own_values = {"title": skill.title, "category": skill.category}
@@ -103,7 +103,7 @@ def write_skill(skill: SkillText, provenance: Provenance) -> bytes:
 def _decode(content: bytes) -> str:
     if len(content) > FILE_BYTES:
         raise SkillFormatError(
-            f"{SKILL_FILE_NAME} has {len(content)} bytes; {FILE_BYTES} are read. Move parts of it into files."
+            f"{SKILL_FILE_NAME} has {len(content)} bytes; at most {FILE_BYTES} are read. Move parts of it into files."
         )
     try:
         text = content.decode()
@@ -120,11 +120,11 @@ def _split_file(text: str) -> tuple[dict[str, FieldValue], str]:
     found = _FILE_PARTS.match(text)
     if found is None:
         raise SkillFormatError(
-            f"{SKILL_FILE_NAME} has no front matter: fields between two lines of three dashes, at its beginning."
+            f"{SKILL_FILE_NAME} has no front matter. Begin it with fields between two lines of three dashes."
         )
     body = found["body"]
     if "\r\n" in found["fields"]:
-        # Written where lines end otherwise; here it reads as everywhere.
+        # The file has CRLF line ends, but bodies are stored with LF.
         body = body.replace("\r\n", "\n")
     return read_fields(found["fields"]), body.removeprefix("\n").removesuffix("\n")
 
@@ -145,7 +145,7 @@ def _parse_description(fields: dict[str, FieldValue]) -> str:
 
 
 def _shorten_description(description: str, body: str, notes: list[str]) -> tuple[str, str]:
-    """The index takes less than the format allows; the whole of it goes where an agent reads it before it follows the rest."""
+    """Shorten a description that is too long for the index, and put the full description at the top of the runbook."""
     if len(description) <= DESCRIPTION_CHARACTERS:
         return description, body
     ends = [found.end() for found in _SENTENCE.finditer(description) if found.end() <= DESCRIPTION_CHARACTERS]
@@ -153,8 +153,8 @@ def _shorten_description(description: str, body: str, notes: list[str]) -> tuple
     if cut == "…":
         cut = f"{description[: DESCRIPTION_CHARACTERS - 1]}…"
     notes.append(
-        f"The description has {len(description)} characters and the index takes {DESCRIPTION_CHARACTERS}: the first"
-        f" {len(cut)} stand there, and all of it at the top of the runbook."
+        f"The description has {len(description)} characters and the index takes {DESCRIPTION_CHARACTERS}. The index has the first"
+        f" {len(cut)}, and the whole description is at the top of the runbook."
     )
     return cut, f"{description}\n\n{body}"
 
@@ -162,13 +162,13 @@ def _shorten_description(description: str, body: str, notes: list[str]) -> tuple
 def _parse_metadata(fields: dict[str, FieldValue]) -> dict[str, str]:
     metadata = fields.get(METADATA, "")
     if metadata and not isinstance(metadata, dict):
-        raise SkillFormatError("`metadata` is no mapping. Give each value a name, indented on a line of its own.")
+        raise SkillFormatError("`metadata` is not a mapping. Give each value a name, indented on a line of its own.")
     return metadata if isinstance(metadata, dict) else {}
 
 
 def _kept_front_matter(fields: dict[str, FieldValue], metadata: dict[str, str]) -> str:
     if isinstance(fields.get("license", ""), list | dict) or isinstance(fields.get("allowed-tools", ""), dict):
-        raise SkillFormatError("`license` is a text, and `allowed-tools` a text or a list of texts.")
+        raise SkillFormatError("`license` must be a text, and `allowed-tools` a text or a list of texts.")
     _refuse_long("compatibility", _text_field(fields, "compatibility"), COMPATIBILITY_CHARACTERS)
     kept = {name: fields[name] for name in KEPT_FIELDS if fields.get(name)}
     theirs = {name: value for name, value in metadata.items() if not name.startswith(METADATA_PREFIX)}
@@ -179,10 +179,10 @@ def _kept_front_matter(fields: dict[str, FieldValue], metadata: dict[str, str]) 
 def _text_field(fields: dict[str, FieldValue], name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
-        raise SkillFormatError(f"`{name}` is a text.")
+        raise SkillFormatError(f"`{name}` must be a text.")
     return value
 
 
 def _refuse_long(name: str, text: str, characters: int) -> None:
     if len(text) > characters:
-        raise SkillFormatError(f"The {name} has {len(text)} characters; {characters} are allowed. Shorten it.")
+        raise SkillFormatError(f"The {name} has {len(text)} characters; at most {characters} are allowed. Shorten it.")

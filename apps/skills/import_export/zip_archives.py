@@ -1,4 +1,4 @@
-"""Files of skills as they come, in a zip, a folder or alone, and the zip we write; pure. Nothing is unpacked to disk."""
+"""Reading skill files from a zip, a folder or a single file, and writing a zip. Nothing is unpacked to disk."""
 
 import re
 import stat
@@ -16,13 +16,13 @@ UNPACKED_BYTES: Final = 50_000_000
 MAX_ENTRIES: Final = 2_000
 PATH_CHARACTERS: Final = 240
 PATH_PARTS: Final = 8
-# What systems leave in folders, and what is hidden; none of it is a skill's.
+# Files that operating systems leave in folders. They are skipped, like hidden files.
 _SYSTEM_FILES: Final = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
 _ENTRY_SIGNATURE: Final = b"PK\x01\x02"
 _ZIP_SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _CHUNK_BYTES: Final = 65_536
 _ENCRYPTED, _UTF8 = 0x1, 0x800
-# What the library comes upon in headers that were made up, besides what it calls broken itself.
+# Errors that `zipfile` raises for forged headers, including BadZipFile.
 _BROKEN_ARCHIVE_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -35,34 +35,34 @@ _BROKEN_ARCHIVE_ERRORS: Final = (
 )
 _DRIVE_LETTER: Final = re.compile(r"[A-Za-z]:")
 _CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
-# Of every entry we write: what differs between two writings of the same rows would differ in the bytes.
+# Every written entry has the same values, so that the same skills give the same bytes.
 _FIXED_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
 _REGULAR_FILE_MODE: Final = (stat.S_IFREG | 0o644) << 16
 
 
 class UnreadableArchiveError(ValueError):
-    """An archive of which nothing is taken; the message is a whole sentence."""
+    """Raised when a whole archive is refused. The message is a whole sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """One file: where it lies, and its bytes."""
+    """One file: its path and its bytes."""
 
     path: PurePosixPath
     content: bytes
 
 
 def read_archive_entries(file: IO[bytes]) -> tuple[ArchiveEntry, ...]:
-    """What a sent file holds: the files of a zip, or itself as the one file that a skill is."""
+    """Return the files in an upload: the entries of a zip, or the upload itself as a `SKILL.md`."""
     content = file.read(ARCHIVE_BYTES + 1)
     if len(content) > ARCHIVE_BYTES:
         raise UnreadableArchiveError(f"The file has more than {ARCHIVE_BYTES} bytes. Send fewer skills at once.")
     if not content.startswith(_ZIP_SIGNATURES):
         return (ArchiveEntry(PurePosixPath("SKILL.md"), content),)
-    # A directory names each entry by these bytes; to read millions of names would take more memory than their files.
+    # Each entry of the zip's directory begins with these bytes. Reading millions of names would take too much memory.
     if content.count(_ENTRY_SIGNATURE) > MAX_ENTRIES:
         raise UnreadableArchiveError(
-            f"The archive has more than {MAX_ENTRIES} entries, those of archives in it included."
+            f"The archive has more than {MAX_ENTRIES} entries, including those of archives inside it."
         )
     file.seek(0)
     try:
@@ -75,7 +75,7 @@ def read_archive_entries(file: IO[bytes]) -> tuple[ArchiveEntry, ...]:
 
 
 def read_folder_entries(folder: Path) -> tuple[ArchiveEntry, ...]:
-    """What a folder holds. A link could lead anywhere, so that it is refused."""
+    """Return the files in a folder. Links are refused, because they could lead anywhere."""
     found: list[ArchiveEntry] = []
     budget = _ReadBudget()
     for file in sorted(folder.rglob("*")):
@@ -83,7 +83,7 @@ def read_folder_entries(folder: Path) -> tuple[ArchiveEntry, ...]:
         if _is_system_file(path.relative_to(path.parts[0])):
             continue
         if file.is_symlink():
-            raise UnreadableArchiveError(f"{path} is a link. Put the file itself there.")
+            raise UnreadableArchiveError(f"{path} is a link. Replace it with the file itself.")
         if file.is_file():
             _refuse_path(str(path), budget)
             with file.open("rb") as opened:
@@ -92,7 +92,10 @@ def read_folder_entries(folder: Path) -> tuple[ArchiveEntry, ...]:
 
 
 def write_archive(out: IO[bytes], entries: Iterable[ArchiveEntry]) -> None:
-    """Write a zip that depends on nothing but paths and contents: stored, for what packs differs from version to version."""
+    """Write a zip that depends only on paths and contents.
+
+    Entries are uncompressed, since compression differs between versions.
+    """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
             zip_info = zipfile.ZipInfo(str(entry.path), _FIXED_TIMESTAMP)
@@ -101,7 +104,7 @@ def write_archive(out: IO[bytes], entries: Iterable[ArchiveEntry]) -> None:
 
 
 class _ReadBudget:
-    """What is left of the bytes and names a sender may have; counted as they are read, whatever the headers say."""
+    """The bytes and names that an upload may still contain. They are counted while reading, because headers can lie."""
 
     def __init__(self) -> None:
         self.bytes_left = UNPACKED_BYTES
@@ -119,10 +122,10 @@ class _ReadBudget:
         return bytes(read)
 
     def name(self, path: str) -> None:
-        """Two names that some file system takes for one would overwrite each other there."""
+        """Count a path. Refuse paths that a file system may treat as equal, because their files would overwrite each other."""
         folded = unicodedata.normalize("NFC", path).casefold()
         if folded in self.names:
-            raise UnreadableArchiveError(f"{path} is there twice, or once more in another case.")
+            raise UnreadableArchiveError(f"{path} occurs twice, or again with another case. Rename one.")
         if len(self.names) == MAX_ENTRIES:
             raise UnreadableArchiveError(f"There are more than {MAX_ENTRIES} files. Send fewer skills at once.")
         self.names.add(folded)
@@ -138,9 +141,7 @@ def _read_archive(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
         if zip_info.flag_bits & _ENCRYPTED:
             raise UnreadableArchiveError(f"{name} is encrypted. Send the archive without a password.")
         if zip_info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise UnreadableArchiveError(
-                f"{name} is packed in a way that is not read here. Pack it as an ordinary zip."
-            )
+            raise UnreadableArchiveError(f"{name} has an unsupported compression. Pack it as an ordinary zip.")
         path = PurePosixPath(name)
         if name.endswith("/") or _is_system_file(path):
             continue
@@ -149,7 +150,7 @@ def _read_archive(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
 
 
 def _decode_name(zip_info: zipfile.ZipInfo) -> str:
-    # The name as it stands: zipfile cuts it at a NUL, and reads those without a flag as an old code page.
+    # The name as stored, because zipfile cuts names at a NUL, and reads a name without the UTF-8 flag as code page 437.
     name = zip_info.orig_filename
     if zip_info.flag_bits & _UTF8:
         return name
@@ -161,13 +162,13 @@ def _decode_name(zip_info: zipfile.ZipInfo) -> str:
 
 def _refuse_kind(name: str, kind: int) -> None:
     if kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        raise UnreadableArchiveError(f"{name} is a link or a device, no file. Put the file itself there.")
+        raise UnreadableArchiveError(f"{name} is a link or a device. Replace it with the file itself.")
 
 
 def _refuse_path(path: str, budget: _ReadBudget) -> None:
     parts = path.split("/")
     if _CONTROL_CHARACTER.search(path) or "\\" in path or path.startswith("/") or _DRIVE_LETTER.match(path):
-        raise UnreadableArchiveError(f"{path!r} is no path inside an archive.")
+        raise UnreadableArchiveError(f"{path!r} is not a valid path in an archive.")
     if any(part in {"", ".", ".."} or part != part.strip() for part in parts):
         raise UnreadableArchiveError(f"{path!r} leads out of its folder, or has an empty name.")
     if len(path) > PATH_CHARACTERS or len(parts) > PATH_PARTS:

@@ -1,4 +1,4 @@
-"""The stand-in's bill and the outcomes of its calls, since its start."""
+"""The stand-in's bill, and the outcomes of its calls since it started."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import JsonObject
     from apps.standin.requests import ArrivedRequest, ParsedRequest
 
-# Beyond this many questions, the oldest one loses its own line; the totals stay.
+# Beyond this number of questions, the oldest one loses its own line; the totals are kept.
 QUESTIONS_KEPT = 100_000
 NO_USAGE = Usage(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class BilledCalls:
-    """Calls and their tokens by class, under the names that the product's usage rows have."""
+    """Calls and their tokens by class, with the names used in the product's usage rows."""
 
     calls: int = 0
     usage: Usage = NO_USAGE
@@ -36,7 +36,7 @@ class BilledCalls:
 
 @dataclass(frozen=True, slots=True)
 class QuestionBill:
-    """The bill of complete answers, and of answers that broke off, which their caller cannot count."""
+    """The bill of complete answers, and of interrupted answers, whose tokens the caller cannot count."""
 
     whole: BilledCalls = field(default_factory=BilledCalls)
     broken: BilledCalls = field(default_factory=BilledCalls)
@@ -52,7 +52,7 @@ class QuestionBill:
 
 
 class BillingLog:
-    """Totals, a line for each question, and the calls under way."""
+    """Totals, a line for each question, and the calls in progress."""
 
     def __init__(self) -> None:
         self._total = QuestionBill()
@@ -67,7 +67,7 @@ class BillingLog:
         self._in_flight -= 1
 
     def abandon(self) -> None:
-        """Count a caller that hung up before its answer was complete."""
+        """Count a caller that disconnected before its answer was complete."""
         self._abandoned += 1
 
     def bill(self, question: str, usage: Usage, *, whole: bool) -> None:
@@ -88,7 +88,7 @@ class BillingLog:
         return json_answer({question: account.wire for question, account in self._by_question.items()})
 
     def open_anew(self, arrived: ArrivedRequest) -> HttpAnswer:
-        """Clear the bill. Calls under way stay under way."""
+        """Clear the bill. Calls in progress stay in progress."""
         self._total = QuestionBill()
         self._by_question.clear()
         self._most_in_flight, self._abandoned = self._in_flight, 0
@@ -96,7 +96,7 @@ class BillingLog:
 
 
 def question_sha256(asked: ParsedRequest) -> str:
-    """Return the hash of a call's question: its last user block. For a text, the text itself; otherwise its compact JSON."""
+    """Return the hash of a call's question, which is its last user block: plain text for a text block, else compact JSON."""
     block = next(message for message in reversed(asked.messages) if message.role == "user").blocks[-1]
     text = block.get("text")
     bare = {key: value for key, value in block.items() if key != "cache_control"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StandinControls:
-    """The controls for tests and benchmarks: a script, random faults, delays, another time, less memory."""
+    """The controls for tests and benchmarks: a script, random faults, delays, a different clock, less memory."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self.delay = AnswerDelay()
@@ -60,7 +60,7 @@ class StandinControls:
         return json_answer({"advanced_seconds": self.advanced_seconds})
 
     def release(self, arrived: ArrivedRequest) -> HttpAnswer:
-        """Reset to the state at start, without a script; the clock never goes back."""
+        """Reset to the initial state, without a script; the clock is never set back."""
         self._release()
         return self.show_script(arrived)
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class AnswerDelay:
-    """The delay of every answer. A change also applies to calls that already wait."""
+    """The delay of every answer. A change also applies to calls that are already waiting."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -21,7 +21,7 @@ class AnswerDelay:
         self._waiting.clear()
 
     async def changed(self, hung_up: asyncio.Future[object], *, within_seconds: float) -> None:
-        """Return when the delay changes, the caller hangs up, or the time is over."""
+        """Return when the delay changes, the caller disconnects, or the time is up."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
         try:
@@ -31,7 +31,7 @@ class AnswerDelay:
 
 
 async def wait_unless_abandoned(receive: Callable[[], Awaitable[object]], delay: AnswerDelay, seconds: float) -> bool:
-    """Wait for the delay plus this many seconds, unless the caller hangs up first."""
+    """Wait for the delay plus this many seconds, unless the caller disconnects first."""
     if delay.seconds + seconds <= 0:
         return False
     loop = asyncio.get_running_loop()

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from apps.standin.requests import ArrivedRequest
 
 REQUESTS_KEPT = 1000
-# Below this many entries, expired ones are kept, since they cost nothing.
+# Up to this many entries, expired ones are kept, because they cost nothing.
 ENTRIES_BEFORE_SWEEP = 2_000
 HEADERS_KEPT = ("content-type", "anthropic-version", "anthropic-beta", "user-agent", "x-stainless-retry-count")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnswer:
-    """An answer, the silence before it, the cache entries once it begins, and its bill."""
+    """An answer, the silence before it, the cache entries that exist once it begins, and its bill."""
 
     answer: HttpAnswer
     silence_seconds: float = 0.0
@@ -48,7 +48,7 @@ class PlannedAnswer:
 
 
 class MessagesEndpoint:
-    """The Messages API as one process serves it: its cache, its controls, its billing log, and the requests received."""
+    """The Messages API as served by one process: its cache, its controls, its billing log, and the received requests."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self.controls = StandinControls(steps)

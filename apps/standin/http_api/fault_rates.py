@@ -1,4 +1,4 @@
-"""Random faults, the same ones in every run with the same seed."""
+"""Random faults, which are the same in every run with the same seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCALE = 2**64
 
 @dataclass(frozen=True, slots=True)
 class FaultRates:
-    """The share of calls that fail in each way. `seconds` has the meaning that it has in a script's step."""
+    """The share of calls that fail in each way. `seconds` means the same as in a script's step."""
 
     shares: tuple[tuple[Fault, float], ...] = ()
     seed: int = 0
@@ -30,7 +30,7 @@ class FaultRates:
         return {"rates": rates, "seed": self.seed, "seconds": self.seconds}
 
     def fault_at(self, point: float) -> Fault | None:
-        """Return the fault at a point between 0 and 1, on which the shares lie side by side; behind the last, nothing fails."""
+        """Return the fault at a point from 0 to 1, which the shares divide into ranges; beyond the last range, nothing fails."""
         for fault, share in self.shares:
             if point < share:
                 return fault
@@ -39,7 +39,7 @@ class FaultRates:
 
 
 class FaultDice:
-    """Draws the fault of each call from the bytes of its request and their number of repeats: a retry may succeed."""
+    """Draws the fault of each call from its request bytes and the number of repeats, so that a retry may succeed."""
 
     def __init__(self, rates: FaultRates) -> None:
         self.rates = rates

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STAND_IN_HEADER = "x-preceptor-stand-in"
 DELTA_CHARACTERS = 24
-# Status, error type and sentence of each fault that answers with an error.
+# The status, error type and message of each fault that answers with an error.
 _FAULT_ERRORS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.OVERLOADED: (529, "overloaded_error", "Overloaded"),
     Fault.RATE_LIMITED: (429, "rate_limit_error", "This request would exceed your account's rate limit."),
@@ -34,7 +34,7 @@ _FAULT_ERRORS: Mapping[Fault, tuple[int, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP response. `is_cut` breaks the connection half-way, after a stall; `is_whole` means that nothing is missing."""
+    """An HTTP response. `is_cut` breaks the connection half-way after a stall; `is_whole` means that nothing is missing."""
 
     status: int
     chunks: tuple[bytes, ...]
@@ -65,7 +65,7 @@ def error_answer(
 
 
 def is_refused_before_answer(fault: Fault, *, stream: bool) -> bool:
-    """Return whether the fault comes before the answer: without streaming, a fault inside a stream does too."""
+    """Return whether the fault comes before the answer. Without streaming, this includes a fault inside a stream."""
     return fault in _FAULT_ERRORS and not (stream and fault is Fault.STREAM_ERROR)
 
 

@@ -1,4 +1,4 @@
-"""Scripted answers, which a test or a demonstration sets in place of the stand-in's own behaviour."""
+"""Scripted answers, which a test or a demonstration sets instead of the stand-in's own behaviour."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Fault(StrEnum):
     SLOW_START = "slow_start"
 
 
-# These begin with status 200.
+# Faults that begin with status 200.
 STREAM_BREAKING_FAULTS = frozenset({Fault.CUT_STREAM, Fault.MALFORMED, Fault.STREAM_ERROR, Fault.STALL})
 # The default seconds of silence for these faults.
 _SILENCE_SECONDS = {Fault.TIMEOUT: 30.0, Fault.STALL: 30.0, Fault.SLOW_START: 5.0}
@@ -72,7 +72,7 @@ class ScriptStep:
 
 
 class Script:
-    """Steps that wait for their call; each is used once."""
+    """The steps that have not been used; each step answers one call."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self._steps = list(steps)
@@ -81,7 +81,7 @@ class Script:
         return len(self._steps)
 
     def take(self, body: str) -> ScriptStep | None:
-        """Return the first step that this request may use; a step with a `match` waits for a request that contains it."""
+        """Return the first step that applies to this request; a step with a `match` applies only to requests that contain it."""
         for index, step in enumerate(self._steps):
             if step.match in body:
                 return self._steps.pop(index)

@@ -1,4 +1,4 @@
-"""The HTTP server of the endpoint: a plain ASGI application on loopback, one event loop, any number of waiting calls."""
+"""The HTTP server of the stand-in: a plain ASGI application on loopback with one event loop and any number of waiting calls."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 
 LOOPBACK = "127.0.0.1"
-# The kernel refuses callers beyond this backlog; its own bound (net.core.somaxconn) is usually 4096.
+# The kernel refuses connections beyond this backlog; its own limit (net.core.somaxconn) is usually 4096.
 CONNECTION_BACKLOG = 4096
-# Longer than clients keep an idle connection, so that none is closed under a request on its way.
+# Longer than clients keep an idle connection, so that no connection closes while a request is on its way.
 KEEPALIVE_SECONDS = 75
 
 
@@ -126,8 +126,8 @@ def _first_half(answer: HttpAnswer) -> bytes:
 
 
 def listening_socket(port: int) -> socket.socket:
-    """Return a listening socket on loopback; port 0 takes a free one. Callers can connect from now on."""
-    # asyncio sends small packets at once only on sockets that name TCP; otherwise each answer waits 40 ms.
+    """Return a listening socket on loopback; port 0 selects a free port. Callers can connect from now on."""
+    # asyncio sends small packets immediately only on sockets created as TCP; otherwise each answer is delayed by 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((LOOPBACK, port))

@@ -1,4 +1,4 @@
-"""Rewrites a list from lessons: the present bullets, then one for each lesson with a correction."""
+"""Rewrites a list of bullets from lessons: the current bullets, followed by one bullet for each lesson with a correction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_BULLETS = 10
 
 
 def digest_lessons(material: str) -> str:
-    """Return strict JSON; the same material always gives the same list."""
+    """Return the answer as strict JSON; equal material always gives the same list."""
     lines = [line for line in json_lines(material) if isinstance(line, dict)]
     standing = [str(line["bullet"]) for line in lines if line.get("kind") == "active" and "bullet" in line]
     lessons = [line for line in lines if line.get("kind") == "lesson" and "instead" in line]

@@ -1,4 +1,4 @@
-"""Rewrites a memory tier: every fact stays, and each theme of the lines that no fact covers yet is added."""
+"""Rewrites a memory tier: keeps every fact, and adds each theme of the lines that no fact covers yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")
 
 
 def distil_tier(message_text: str) -> str:
-    """Return strict JSON. Facts beyond the budget are left for the next run."""
+    """Return the answer as strict JSON. Facts beyond the budget are left for the next run."""
     objects = list(_objects(json_lines(message_text)))
     facts: list[JsonObject] = [_fact(str(each["text"]), [str(each["fact"])]) for each in objects if "fact" in each]
     fact_texts = {each["text"] for each in facts}
@@ -44,7 +44,7 @@ def _fact(text: str, source_ids: list[str]) -> JsonObject:
 
 
 def _theme_of_line(text: str) -> str:
-    """Return a line without its day and its counts."""
+    """Return a line without its day and counts."""
     parts = [each for each in _DAY.sub("", text).split("; ") if not any(char.isdigit() for char in each)]
     return "; ".join(parts)
 

@@ -1,7 +1,7 @@
 """Writes a runbook from the tool sequence of a transcript.
 
-It contains only names of tools, names of arguments and general words of customer service, so nothing that belongs to one
-customer can be in it.
+The runbook contains only names of tools, names of arguments and general words of customer service, so it cannot contain anything
+that belongs to one customer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME_CHARACTERS = 64
 REQUEST_WORDS = 2
 MOST_TOPICS = 6
 THINKING_TOOLS = frozenset({"think", "calculate"})
-# Reading a runbook is no step of another one.
+# Fetching a runbook is not a step of another runbook.
 SKILL_READING_TOOLS = frozenset({"get_skill", "get_skill_attachment", "list_skills", "skill_list", "skill_view"})
 WRITING_TOOL = re.compile(
     r"^(?:add|approve|assign|book|cancel|change|close|create|delete|draft|exchange|issue|modify|open|order|pay|propose|"
@@ -45,14 +45,14 @@ def extract_skill(transcript_text: str) -> str:
 
 
 def _is_trivial(steps: list[ToolCallStep]) -> bool:
-    """Return whether the transcript has no call, only one look-up, or ends with an escalation."""
+    """Return whether the transcript has no call, has a single look-up, or ends with an escalation."""
     if not steps or HANDOVER_TOOL.match(steps[-1].tool_name):
         return True
     return len(steps) == 1 and not WRITING_TOOL.match(steps[0].tool_name)
 
 
 def _procedure(transcript: ToolTranscript) -> list[ToolCallStep]:
-    """Return the tools that worked at least once, in order, with repeated neighbours merged."""
+    """Return the tools that succeeded at least once, in order, without adjacent repetitions."""
     worked = {step.tool_name for step in transcript.steps if not step.is_error} - SKILL_READING_TOOLS
     steps: list[ToolCallStep] = []
     for step in transcript.steps:

@@ -1,4 +1,4 @@
-"""Reflects on a day with the extractor: a result that it gives for two or more conversations is a pattern.
+"""Reflects on a day by running the extractor: a result that it returns for two or more conversations is a pattern.
 
 A memory line is a sentence that a colleague wrote to two customers.
 """
@@ -15,14 +15,14 @@ from apps.standin.learning_agents.transcripts import texts_of_role
 MOST_SKILLS = 3
 CONVERSATIONS_NEEDED = 2
 MOST_MEMORIES = 3
-# A shorter sentence is a greeting.
+# A shorter sentence is only a greeting.
 SHORTEST_SENTENCE_WORDS = 5
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _HEADING = re.compile(r"^# Conversation (\d{1,4})$", re.MULTILINE)
 
 
 def reflect_on_day(day_text: str) -> str:
-    """Return strict JSON: the skills and facts that several conversations show, in the order of their first appearance."""
+    """Return strict JSON: the skills and facts that several conversations support, in order of first appearance."""
     found: dict[str, tuple[dict[str, str], list[int]]] = {}
     for number, text in _conversations(day_text):
         skill = json.loads(extract_skill(text))["skill"]

@@ -1,4 +1,4 @@
-"""Reads a transcript from a message, in any form of its lines."""
+"""Parses the transcript in a message, in any form of its lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUSTOMER_ROLES = frozenset({"user", "customer", "contact", "end_user"})
 # Names are copied into runbooks, so only valid names are accepted.
 _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _FAILED = re.compile(r"^\s*[\"']?error\b", re.IGNORECASE)
-# Closing words of simulated customers.
+# Closing phrases of simulated customers.
 _SILENCE = re.compile(r"#{2,}\w+#{2,}")
 
 
@@ -37,7 +37,7 @@ class ToolCallStep:
 
 @dataclass(frozen=True, slots=True)
 class ToolTranscript:
-    """A customer's texts, and the tools that were called."""
+    """The customer's texts, and the tools that were called."""
 
     customer_texts: tuple[str, ...]
     steps: tuple[ToolCallStep, ...]
@@ -75,7 +75,7 @@ def texts_of_role(role: str, text: str) -> Iterator[str]:
 
 
 def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
-    """Yield the objects; lines may themselves be JSON strings of lines, as in a fence."""
+    """Yield the JSON objects; a line may itself be a JSON string of lines, as in a fence."""
     for value in values:
         if isinstance(value, dict):
             yield value
@@ -109,7 +109,7 @@ def _tool_steps(line: JsonObject) -> Iterator[ToolCallStep]:
 
 
 def _arguments(call: JsonObject) -> JsonObject | None:
-    """Return the arguments. An empty object is a call without arguments; None is no call."""
+    """Return the arguments; an empty object for a call without arguments, None for a line that is not a call."""
     value = call.get("arguments", call.get("input"))
     if isinstance(value, str):
         try:

@@ -31,7 +31,7 @@ class StatedPersona:
 
 
 def persona_of(conversation: RequestConversation) -> StatedPersona:
-    """Return the persona; an empty one if the prompt states none."""
+    """Return the stated persona; an empty one if the prompt states none."""
     identity = conversation.section("Agent persona") and conversation.section("Identity", level=2)
     named = _SELF_INTRODUCTION.search(identity)
     business = _BUSINESS.search(identity, named.end()) if named else None

@@ -1,4 +1,4 @@
-"""Composes the support agent's reply: what was done, what was not, and one next step."""
+"""Composes the support agent's reply: what was done, what was not done, and one next step."""
 
 from __future__ import annotations
 

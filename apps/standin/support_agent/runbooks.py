@@ -17,7 +17,7 @@ _STEP = re.compile(r"^\s{0,3}(?:\d{1,3}[.)]|[-*])\s+(?P<step>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """A fetched skill, and the calls made since."""
+    """A fetched skill, and the calls made since it was fetched."""
 
     name: str
     body: str

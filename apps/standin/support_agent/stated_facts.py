@@ -1,11 +1,11 @@
-"""Finds explicit statements in a text: wishes of a customer, facts about the business. Nothing is inferred."""
+"""Finds explicit statements in a text: a customer's wishes and facts about the business. Nothing is inferred."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-# Up to the end of the clause; a full stop inside an address or a number does not end it.
+# Up to the end of the clause; a full stop in an address or a number does not end the clause.
 _CLAUSE = r"((?:[^.!?;,\n]|\.(?=\S)){1,160})"
 _WISHES = (
     (
@@ -47,7 +47,7 @@ _PRONOUN = re.compile(r"\b(?:me|my|mine|I|myself)\b")
 
 @dataclass(frozen=True, slots=True)
 class StatedWish:
-    """A preference, worded for the record and for the reply to the customer."""
+    """A customer's preference, worded for the record and for the reply to the customer."""
 
     record: str
     spoken: str
@@ -62,13 +62,13 @@ def stated_wish(text: str) -> StatedWish | None:
 
 
 def stated_change(text: str) -> StatedWish | None:
-    """Return what the customer asks to have changed about themselves."""
+    """Return the change to their own data that the customer asks for."""
     found = _CHANGE.search(text)
     return _build_wish(found, "Asked to change their {} to {}.", "you asked to change your {} to {}") if found else None
 
 
 def facts_from_owner(text: str) -> tuple[str, ...]:
-    """Return the owner's statements about the business, and what the owner asks to remember."""
+    """Return the owner's statements about the business, and what the owner asks the agent to remember."""
     found = []
     for sentence in sentences(text):
         fact = _REMINDER.sub("", sentence, count=1)
@@ -78,7 +78,7 @@ def facts_from_owner(text: str) -> tuple[str, ...]:
 
 
 def facts_from_customer(text: str) -> tuple[str, ...]:
-    """Return a customer's statements about the business: claims, recorded only if a runbook asks for them."""
+    """Return a customer's statements about the business, which are recorded only if a runbook asks for them."""
     return tuple(
         sentence for sentence in sentences(text) if _BUSINESS_CLAIM.search(sentence) and _is_statement(sentence)
     )

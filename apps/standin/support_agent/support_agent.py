@@ -1,4 +1,4 @@
-"""An honest support agent: it does what the request explicitly asks, and reports only what it did."""
+"""An honest support agent: it does what the customer explicitly requests, and reports only what it did."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 UPDATE_PROFILE = "update_customer_profile"
 UPDATE_MEMORY = "update_memory"
-# Tools that only read beside a runbook are no step of it.
+# Read-only tools for use with a runbook, which are not steps of it.
 SKILL_READING_TOOLS = frozenset({GET_SKILL, "get_skill_attachment", "skill_view"})
 WORDS_TO_MATCH = 2
 _WANTS_A_PERSON = re.compile(
@@ -47,7 +47,7 @@ def answer_conversation(conversation: RequestConversation) -> Decision:
 
 
 def _make_approved_call(conversation: RequestConversation) -> ToolDecision | None:
-    """Return the approved call, with its original arguments, once for each approval by an owner."""
+    """Return the approved call with its original arguments, once per approval by an owner."""
     for name, request in _APPROVED_CALL.findall(conversation.turn.owner):
         asked = (call for call in reversed(conversation.calls) if call.tool_name == name)
         call = next((call for call in asked if f"(request {request})" in call.result), None)
@@ -59,7 +59,7 @@ def _make_approved_call(conversation: RequestConversation) -> ToolDecision | Non
 
 
 def _hand_over(conversation: RequestConversation) -> ToolDecision | None:
-    """Return an escalation, at most one in a conversation."""
+    """Return an escalation, at most one per conversation."""
     if ESCALATE not in conversation.tools or any(call.tool_name == ESCALATE for call in conversation.calls):
         return None
     question = conversation.turn.customer
@@ -115,7 +115,7 @@ def _follow_runbook(conversation: RequestConversation) -> ToolDecision | None:
 
 
 def _tools_to_call(conversation: RequestConversation) -> tuple[str, ...]:
-    """Return the offered tools that the fetched runbook names and that were not called since."""
+    """Return the offered tools that the fetched runbook names and that have not been called since."""
     runbook = fetched_runbook(conversation)
     if runbook is None:
         return ()
@@ -155,7 +155,7 @@ def _profile_call(wish: StatedWish) -> ToolDecision:
 
 
 def _memory_call(conversation: RequestConversation, facts: Sequence[str]) -> ToolDecision | None:
-    """Return a memory write. Memory is written as a whole: the present text, and the new facts below it."""
+    """Return a memory write. Memory is written as a whole: the current text, followed by the new facts."""
     if UPDATE_MEMORY not in conversation.tools:
         return None
     known = conversation.remembered

@@ -1,4 +1,4 @@
-"""Fills a tool's required arguments from the customer's statements, or returns the one that is missing."""
+"""Fills a tool's required arguments from the customer's statements, or returns the argument that is missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MissingArgument:
 
 
 def fill_arguments(schema: JsonObject, texts: Sequence[str]) -> JsonObject | MissingArgument:
-    """Return the required arguments only, found in `texts` only, the latest first."""
+    """Return only the required arguments, found only in `texts`, latest first."""
     properties = schema.get("properties")
     required = schema.get("required")
     filled: JsonObject = {}
@@ -101,6 +101,6 @@ def _stated_text(name: str, texts: Sequence[str]) -> str | None:
 
 
 def _stated_by_name(words: str, texts: Sequence[str]) -> str | None:
-    """Return the text after `my new address is ...` or `address: ...`."""
+    """Return the text after a phrase such as `my new address is ...` or `address: ...`."""
     stated = re.compile(rf"\b{re.escape(words)}\b(?: is| to|:) ((?:[^.!?;\n]|\.(?=\S)){{1,160}})", re.IGNORECASE)
     return next((found.group(1).strip() for text in texts if (found := stated.search(text))), None)

@@ -1,7 +1,8 @@
-"""Invitations: a membership opens nothing until the person it names used its link, or is known to own the address.
+"""Invitations: a membership grants nothing until its person has used a link, or is known to own the address.
 
-No link is sent by mail, so it passes through the hands of whoever invites. Its use therefore says who somebody is to that one
-tenant. To every tenant say it only what no admin of one can forge: the link of the installation's owner, and an identity provider.
+Links are not sent by e-mail, so the inviting admin sees them. Using a link therefore proves the person's identity to that one
+tenant only. An identity that every tenant accepts is proved by means that no tenant's admin can forge: a link from the
+installation's owner, or an identity provider.
 """
 
 from dataclasses import dataclass
@@ -22,13 +23,13 @@ from apps.tenants.authentication.actor_resolution import person_actor, system_ac
 from apps.tenants.models import Membership, User
 
 INVITATION_SECONDS: Final = 3 * 24 * 3600
-# As it always was: links that are out go on working.
+# The salt must not change, or links that were issued earlier would stop working.
 _SALT: Final = "apps.console.accounts.login_links.invitations"
 
 
 @dataclass(frozen=True, slots=True)
 class InvitedMember:
-    """A new member. `is_open` says that they own their address beyond doubt, so that no link is needed."""
+    """A new member. `is_open` is true if the person is known to own the address, so that no link is needed."""
 
     row: Membership
     is_open: bool
@@ -36,19 +37,19 @@ class InvitedMember:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A membership that waits for its person, and the account it names."""
+    """An unaccepted membership, and the account that it names."""
 
     row: Membership
     user: User
 
     @property
     def state(self) -> list[str]:
-        """What a link was made for; once one of them changed, it opens nothing."""
+        """The values that a link is bound to. Once one of them changes, the link is invalid."""
         return [str(self.row.accepted_at), str(self.row.reset_at)]
 
 
 def invite(email: str, role: Role, *, actor: Actor) -> InvitedMember:
-    """Name a person who may come in, made if nobody knows them yet."""
+    """Invite a person to the actor's tenant. Creates the account if it does not exist."""
     with acting_as(actor):
         with outside_tenant():
             try:
@@ -59,7 +60,10 @@ def invite(email: str, role: Role, *, actor: Actor) -> InvitedMember:
 
 
 def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
-    """What waits for this person in the tenant, if anything does. Their account stays locked, so that two clicks accept once."""
+    """Return the person's open invitation to the tenant, if there is one.
+
+    The account stays locked, so that two concurrent clicks accept only once.
+    """
     people = User.objects.select_for_update().filter(is_active=True, is_service=False, email_verified_at=None)
     user = people.filter(pk=user_id).first()
     actor = system_actor(tenant_id)
@@ -70,7 +74,7 @@ def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
 
 
 def invitation_url(membership: Membership) -> str:
-    """The whole address that lets the person of this membership into its tenant once; empty where nothing waits for them."""
+    """Return the single-use URL that accepts the invitation of this membership, or an empty text if no invitation is open."""
     with outside_tenant():
         waiting = invitation_of(membership.user_id, membership.tenant_id)
     if waiting is None:
@@ -81,7 +85,7 @@ def invitation_url(membership: Membership) -> str:
 
 
 def invitation_of_token(token: str) -> Invitation | None:
-    """What a link was made for, as long as it still waits."""
+    """Return the invitation that a link's token names, or None if it is no longer open."""
     try:
         user_id, tenant_id, *state = signing.loads(token, salt=_SALT, max_age=INVITATION_SECONDS)
     except signing.BadSignature:
@@ -91,10 +95,11 @@ def invitation_of_token(token: str) -> Invitation | None:
 
 
 def accept_invitation(invitation: Invitation) -> Membership:
-    """Let the holder of the link in.
+    """Accept the invitation on behalf of the link's holder.
 
-    An account that opens nothing else begins anew, because whoever had its password until now may be another person. For one
-    that opens more, the caller has made sure that its own person is signed in: a link of this tenant opens no other.
+    An account without access to other tenants is reset first, because another person may know its password. For an account with
+    access to other tenants, the caller must ensure that its own person is signed in: a link of this tenant must not open any
+    other tenant.
     """
     row, user = invitation.row, invitation.user
     if not opens_other_tenants(user, row.tenant_id):

@@ -1,6 +1,6 @@
-"""People apart from their memberships, and what happens to a person when a membership does.
+"""People's accounts, and the effects that acts on a membership have on them.
 
-A person belongs to no tenant, so what is written of them is written outside every tenant, in the act's own transaction.
+A person belongs to no tenant, so account data is written outside every tenant, in the transaction of the act.
 """
 
 from typing import Final
@@ -26,9 +26,9 @@ OPENS_OTHER_TENANTS: Final = (
 
 
 def get_or_create_person(username: str) -> User:
-    """The person of this user name, whatever its case, made if there is none; they sign in by a one-time link first.
+    """Return the person with this user name, ignoring case; create the account if it is missing.
 
-    Raises ValidationError for a name that cannot be one.
+    The person first signs in with a one-time link. Raises ValidationError for an invalid user name.
     """
     known = people_by_username(username).first()
     if known is not None:
@@ -41,9 +41,10 @@ def get_or_create_person(username: str) -> User:
 
 
 def person_signed_in(email: str) -> User | None:
-    """The person an identity provider vouches for: known here under this address and active. Membership decides the rest.
+    """Return the active person with this address, after an identity provider has authenticated them; None if unknown.
 
-    The first time it proves the address, and ends the password and the sessions of whoever used the account until then.
+    The first time, this proves that the person owns the address, and ends the password and sessions of any former user of the
+    account. Memberships decide what the person may access.
     """
     with transaction.atomic():
         user = people_by_username(email).select_for_update().filter(is_active=True).first()
@@ -55,7 +56,7 @@ def person_signed_in(email: str) -> User | None:
 def deactivate_and_sign_out(
     membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> Membership:
-    """Deactivate a member and end the sessions of somebody who belongs nowhere else."""
+    """Deactivate a member. If the person belongs to no other tenant, end their sessions."""
     with acting_as(actor):
         deactivate_member(membership, actor=actor, read_at=read_at, reason=reason)
         with outside_tenant():
@@ -65,10 +66,10 @@ def deactivate_and_sign_out(
 
 
 def reset_sign_in(membership: Membership, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Membership:
-    """Make the old password worthless, drop the second factor, and end every session; a new link lets the person in.
+    """Invalidate a member's password, remove the second factor and end every session; a new link lets the person sign in.
 
-    Refused for whoever belongs to another tenant too or runs the installation: a link of theirs would open more than this one.
-    The account of somebody who has not come in yet is not the tenant's to touch; they only get another link.
+    Refused for a person who belongs to another tenant or runs the installation, because the link would give access to more than
+    this tenant. A person who has not joined yet only gets a new link; the account is not changed.
     """
     with acting_as(actor):
         with outside_tenant():
@@ -85,18 +86,18 @@ def reset_sign_in(membership: Membership, *, actor: Actor, read_at: int | None =
 
 
 def opens_other_tenants(user: User, tenant_id: int) -> bool:
-    """Whether the account opens another tenant than this one, or the installation."""
+    """Whether the account has access to another tenant, or to the whole installation."""
     return user.is_superuser or any(each != tenant_id for each, _ in memberships_of(user.pk))
 
 
 def mark_address_proven(user: User) -> None:
-    """Note that whoever signs in now owns the address. The first time, whoever else used the account is out."""
+    """Record that the person who signs in owns the address. The first time, all other users of the account lose access."""
     if user.email_verified_at is None:
         invalidate_credentials(user, email_verified_at=timezone.now())
 
 
 def invalidate_credentials(user: User, **noted: object) -> None:
-    """Make the password worthless, end every session, and forget whose address it was, unless that is what was noted."""
+    """Invalidate the password, end every session, and clear the proof of the address unless `noted` sets it."""
     values = {"email_verified_at": None, **noted, "password": make_password(None)}
     with transaction.atomic():
         User.objects.filter(pk=user.pk).update(session_generation=F("session_generation") + 1, **values)

@@ -1,6 +1,6 @@
-"""A second factor beside the password: codes of an authenticator app, and recovery codes for whoever lost it.
+"""Second factors: codes of an authenticator app, and recovery codes for people who lost it.
 
-A person belongs to no tenant, so this is written outside every tenant, by the login's database role, which alone reads it.
+A person belongs to no tenant, so this data is written outside every tenant. Only the login's database role can read it.
 """
 
 import secrets
@@ -23,36 +23,36 @@ from apps.tenants.models.sign_in import RecoveryCode, SecondFactor
 from apps.tenants.sealed_secrets import CannotOpen, reseal, seal, unseal
 
 RECOVERY_CODES: Final = 10
-# 50 random bits: behind the count of attempts nobody guesses one.
+# The length gives about 50 random bits, which nobody can guess within the limit of attempts.
 _RECOVERY_CHARACTERS: Final = 10
-# Without letters and digits that are read as each other.
+# Leaves out letters and digits that are easily confused.
 _ALPHABET: Final = "abcdefghjkmnpqrstuvwxyz23456789"
 WRONG_CODE: Final = (
-    f"This is not the present code. Enter the {DIGITS} digits that the app shows now; a code works once. If none works, look"
+    f"This is not the current code. Enter the {DIGITS} digits that the app shows now; a code works once. If none works, check"
     " whether the clocks of your device and of this installation are right."
 )
 SEALING_KEY_MISSING: Final = (
-    "None of SEALING_KEYS opens what makes your codes. Use a recovery code, or ask whoever runs the installation to set the"
-    " key again."
+    "None of SEALING_KEYS decrypts the secret of your codes. Use a recovery code, or ask the operator of the installation to set"
+    " the key again."
 )
 
 Clock = Callable[[], float]
 Session = MutableMapping[str, Any]
-# Where a session keeps for which factor a code was shown in it: one that was set up anew asks again.
+# Session key: identifies the second factor for which a code was entered. After a new enrolment the session needs a new code.
 VERIFIED_KEY: Final = "second_factor_verified"
-# And the sealed secret of a factor that is being set up.
+# Session key: the sealed secret of a factor that is being set up.
 ENROLMENT_KEY: Final = "second_factor_enrolment"
 
 
 class AcceptedCode(Enum):
-    """What somebody showed."""
+    """The kind of code that was accepted."""
 
     CODE = "code"
     RECOVERY = "recovery code"
 
 
 def awaits_code(user: User, session: Session) -> bool:
-    """Whether whoever signed in has shown a password, or a link, and no code yet."""
+    """Whether the session still needs a code of the second factor."""
     return (
         user.second_factor_enabled_at is not None
         and session.get(VERIFIED_KEY) != user.second_factor_enabled_at.isoformat()
@@ -60,27 +60,27 @@ def awaits_code(user: User, session: Session) -> bool:
 
 
 def requires_second_factor(actor: Actor) -> bool:
-    """Whether the actor's tenant lets nobody in without a second factor."""
+    """Whether the actor's tenant requires a second factor."""
     with acting_as(actor):
         return TenantSettings.objects.visible_to(actor).filter(is_second_factor_required=True).exists()
 
 
 def mark_session_verified(user: User, session: Session) -> None:
-    """Ask for no other code in this session."""
+    """Record that this session needs no further code."""
     if user.second_factor_enabled_at is not None:
         session[VERIFIED_KEY] = user.second_factor_enabled_at.isoformat()
     session.pop(ENROLMENT_KEY, None)
 
 
 def begin_enrolment(user: User, session: Session) -> str:
-    """A new secret, which the session keeps sealed until a first code was shown."""
+    """Create a secret, which the session stores sealed until a first code confirms it."""
     secret = new_secret()
     session[ENROLMENT_KEY] = seal(secret, _seal_context(user))
     return secret
 
 
 def enrolment_secret(user: User, session: Session) -> str:
-    """The secret that waits for its first code; empty where none does."""
+    """Return the secret of an enrolment that no code has confirmed yet; empty if there is none."""
     try:
         return unseal(session[ENROLMENT_KEY], _seal_context(user)) if ENROLMENT_KEY in session else ""
     except CannotOpen:
@@ -88,9 +88,9 @@ def enrolment_secret(user: User, session: Session) -> str:
 
 
 def enrol(user: User, secret: str, typed: str, *, address: str, clock: Clock = time.time) -> list[str]:
-    """Ask this person for codes from now on, once they showed one; returns the recovery codes, which are shown once.
+    """Enable the second factor after a code confirms the secret, and return the recovery codes, which are shown once.
 
-    Raises Invalid for a wrong code; Conflicting where there is a factor already or the installation keeps no keys.
+    Raises Invalid for a wrong code, and Conflict if there is a factor already or the installation has no sealing keys.
     """
     step = step_of(secret, _normalise_code(typed), clock())
     if step is None:
@@ -106,7 +106,7 @@ def enrol(user: User, secret: str, typed: str, *, address: str, clock: Clock = t
 
 
 def renew_recovery_codes(user: User, *, address: str) -> list[str]:
-    """Ten new ones; those of before open nothing any more."""
+    """Replace the recovery codes with ten new ones."""
     with transaction.atomic():
         note_event(user.pk, Kind.CODES_RENEWED, ip_address=address)
         return _new_recovery_codes(user)
@@ -122,12 +122,12 @@ def _new_recovery_codes(user: User) -> list[str]:
 
 
 def recovery_codes_left(user: User) -> int:
-    """How many were not used yet."""
+    """Return the number of unused recovery codes."""
     return RecoveryCode.objects.filter(user=user).count()
 
 
 def use_code(user: User, typed: str, *, address: str, clock: Clock = time.time) -> AcceptedCode:
-    """Use a code up, of the app or a recovery code. Raises Invalid, in words for the person, for any other."""
+    """Use up a code of the app, or a recovery code. Raises `Invalid` for any other code."""
     plain = _normalise_code(typed)
     if not (len(plain) == DIGITS and plain.isdecimal()):
         with transaction.atomic():
@@ -136,14 +136,14 @@ def use_code(user: User, typed: str, *, address: str, clock: Clock = time.time) 
                 return AcceptedCode.RECOVERY
         raise Invalid(WRONG_CODE, {"code": [WRONG_CODE]})
     step = step_of(_secret_of(user), plain, clock())
-    # One statement asks and writes, so that of two requests with one code one is let in.
+    # A single statement checks and writes, so that only one of two requests with the same code succeeds.
     if step is None or not SecondFactor.objects.filter(user=user, last_step__lt=step).update(last_step=step):
         raise Invalid(WRONG_CODE, {"code": [WRONG_CODE]})
     return AcceptedCode.CODE
 
 
 def remove_second_factor(user: User, *, address: str = "") -> bool:
-    """Ask this person for no codes any more; says whether there was anything to drop. Without an address it is done to them."""
+    """Remove the second factor, and return whether there was one. An empty address means that an admin removed it."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user).delete()
         dropped, _ = SecondFactor.objects.filter(user=user).delete()
@@ -155,7 +155,10 @@ def remove_second_factor(user: User, *, address: str = "") -> bool:
 
 
 def reseal_factors() -> tuple[int, int]:
-    """Seal anew what makes codes; says how many were, and how many nothing opens."""
+    """Encrypt the secrets of all second factors again with the first sealing key.
+
+    Returns the number of re-encrypted secrets, and of those that no key decrypts.
+    """
     with transaction.atomic():
         return reseal(SecondFactor.objects.select_for_update())
 

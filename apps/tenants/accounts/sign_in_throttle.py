@@ -1,9 +1,8 @@
-"""Attempts to sign in: counted before a password is looked at, so that many at once are no way around.
+"""Limits of sign-in attempts. An attempt is counted before the password is checked, so that many parallel attempts gain nothing.
 
-An attempt that succeeds is taken back, and what an address failed at drains within the hour. Nobody is kept out for longer than
-`LONGEST_SECONDS` at a time, and a one-time login link works all the while, so that whoever types a colleague's name again and
-again keeps them from their password, not from their work. A person's name need not exist to be counted: an answer tells nobody
-which do.
+A successful attempt is uncounted, and an address is forgiven a number of failures per hour. A wait is at most `LONGEST_SECONDS`,
+and a one-time login link works meanwhile: somebody who keeps typing a colleague's name blocks the colleague's password but not
+their work. Unknown names are counted too, so that a response does not reveal which names exist.
 """
 
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -15,23 +14,23 @@ from django.utils.crypto import salted_hmac
 
 from apps.governance.database.sql_files import load_query
 
-# So many may fail before the next one has to wait; behind one address may sit a whole office.
+# The number of failures before the next attempt has to wait. A whole office may share one address.
 ATTEMPTS_PER_NAME: Final = 5
 ATTEMPTS_PER_ADDRESS: Final = 100
 FIRST_SECONDS: Final = 30
 LONGEST_SECONDS: Final = 900
-# Of an address so many are forgiven an hour: an office mistypes every day.
+# The number of failures per hour that an address is forgiven, since people in an office mistype every day.
 ATTEMPTS_FORGIVEN_HOURLY: Final = ATTEMPTS_PER_ADDRESS
-# A name or an address that was left alone for so long begins anew, and its row goes.
+# After this time without attempts, the count restarts and the row is deleted.
 RETENTION_HOURS: Final = 24
-# Whoever has one IPv6 address of a network has all of them.
+# A client with one IPv6 address of a network can use all of them, so the network is counted as one address.
 _V6_NETWORK: Final = 64
 
 _COUNT_ATTEMPT: Final = load_query("apps/tenants/accounts/queries/count_sign_in_attempt.sql")
 _SECONDS_LEFT: Final = """
 SELECT extract(epoch FROM refused_until - statement_timestamp()) FROM tenants_signinattempts WHERE subject = %s
 """
-# Its own wait goes with it: while one waited for somebody else's, it would not have been looked at.
+# Clears the wait of the address too. This attempt was checked, so the address did not have to wait before it.
 _UNCOUNT_ATTEMPT: Final = """
 UPDATE tenants_signinattempts SET attempts = greatest(attempts - 1, 0), refused_until = statement_timestamp() WHERE subject = %s
 """
@@ -44,9 +43,9 @@ DELETE FROM tenants_signinattempts WHERE subject IN (
 
 
 def throttle_seconds(name: str, address: str = "") -> int:
-    """Count an attempt; how long to wait before the next one is looked at, 0 where this one is.
+    """Count an attempt, and return the seconds to wait; 0 if the attempt may be checked now.
 
-    An address that has to wait counts against nobody's name.
+    An attempt from an address that must wait does not count against the name.
     """
     with connection.cursor() as cursor:
         cursor.execute(_DELETE_EXPIRED, [RETENTION_HOURS])
@@ -58,7 +57,7 @@ def throttle_seconds(name: str, address: str = "") -> int:
 
 
 def clear_sign_in_attempts(name: str, address: str = "") -> None:
-    """Forget what was counted of the name, and this attempt of the address."""
+    """Clear the count of the name, and uncount this attempt for the address."""
     with connection.cursor() as cursor:
         if address:
             cursor.execute(_UNCOUNT_ATTEMPT, [_address_subject(address)])
@@ -66,12 +65,12 @@ def clear_sign_in_attempts(name: str, address: str = "") -> None:
 
 
 def code_throttle_seconds(user_id: int) -> int:
-    """The same of a person's codes, who has shown a password or a link by then: five, whatever their address."""
+    """Count an attempt to enter a second factor's code, per person and not per address, and return the seconds to wait."""
     return _count_attempt(_code_subject(user_id), ATTEMPTS_PER_NAME)
 
 
 def clear_code_attempts(user_id: int) -> None:
-    """Forget what was counted of this person's codes."""
+    """Clear the count of this person's code attempts."""
     with connection.cursor() as cursor:
         cursor.execute(_DELETE_ATTEMPTS, [_code_subject(user_id)])
 

@@ -1,4 +1,4 @@
-"""Platform staff: the people who run the installation. They see no tenant until they name one, say why, and enter."""
+"""Platform staff: the people who run the installation. They see a tenant only after they enter it, with a reason."""
 
 from django.utils import timezone
 
@@ -12,21 +12,21 @@ from apps.tenants.models.tenant import StaffAccess
 
 
 def is_staff(user: object) -> bool:
-    """Whether somebody runs the installation; it opens the way to enter a tenant and nothing else."""
+    """Whether the user runs the installation. This alone only allows them to enter a tenant."""
     return isinstance(user, User) and user.is_active and user.is_superuser and not user.is_service
 
 
 def enter_as_staff(key: str, reason: str, user: User) -> StaffAccess:
-    """Let one of the staff into the tenant of this key. An unknown key and somebody who may not read the same."""
-    # The database cannot even be asked for a NUL; no key has one.
+    """Let a staff member enter the tenant with this key. An unknown key and missing permission give the same refusal."""
+    # PostgreSQL refuses a NUL character in a parameter, and no key contains one.
     tenant_id = tenant_id_of_key(key) if is_staff(user) and "\x00" not in key else None
     if tenant_id is None:
-        raise NotVisible("There is no tenant of this key that you may enter.")
+        raise NotVisible("There is no tenant with this key, or you may not enter it.")
     return enter_tenant(reason, actor=staff_actor(user.pk, tenant_id))
 
 
 def visit_of(user: object, tenant_id: int, visit_id: int) -> tuple[Actor, StaffAccess] | None:
-    """Who the visitor acts as while the visit lasts; None once it ended, or once they are staff no more."""
+    """Return the visitor's actor and the visit, or None if the visit has ended or the user is no longer staff."""
     if not (isinstance(user, User) and is_staff(user)):
         return None
     actor = staff_actor(user.pk, tenant_id)

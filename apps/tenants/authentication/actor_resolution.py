@@ -1,4 +1,4 @@
-"""How a token or a login becomes an Actor. Before a tenant is known, only the definer functions cross the wall."""
+"""Resolves a token or a login to an Actor. Until the tenant is known, only SECURITY DEFINER functions read across tenants."""
 
 import hashlib
 from collections.abc import Collection, Iterable
@@ -15,12 +15,12 @@ from apps.governance.database.sql_files import load_query
 from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.tenants.models import User
 
-# Where a grant is said; each replaces the one before it, and a limit narrows whatever stands.
+# The levels of grants. Each level replaces the previous one; a limit narrows the result.
 TEMPLATE: Final = "template"
 TENANT: Final = "tenant"
 AGENT: Final = "agent"
 LIMIT: Final = "limit"
-# Said with the grants, and none: how often the tenant lets anybody ask.
+# The tenant's rate limits, which are read together with the grants but are not a grant.
 RATE_LIMITS: Final = "pace"
 GRANT_ORIGINS: Final = {
     "at_template": TEMPLATE,
@@ -29,17 +29,18 @@ GRANT_ORIGINS: Final = {
     "at_limit": LIMIT,
     "at_pace": RATE_LIMITS,
 }
-# No agent has this id.
+# An id that no agent has.
 ALL_AGENTS: Final = 0
-# Sets of grants that are held once; a tenant seldom has more than one for a role.
+# The number of grant sets that are shared between actors. A tenant rarely has more than one per role.
 GRANT_SETS_CACHED: Final = 512
 
-# A row of the statements below: where it is said, of which agent, what; a pace is two numbers, or nothing in their places.
-GrantRow = tuple[str, int | None, Collection[Any]]  # Any: names, or such numbers
+# A row of the statements below: the level, the agent, and the names. A row of rate limits has two numbers (or
+# nulls) instead of names.
+GrantRow = tuple[str, int | None, Collection[Any]]  # Any: names, or numbers for rate limits
 
 _READ_AGENT_GRANTS: Final = load_query("apps/tenants/authentication/queries/read_agent_grants.sql")
 _READ_MEMBER_GRANTS: Final = load_query("apps/tenants/authentication/queries/read_member_grants.sql")
-# The same of the agent behind a token, who is known before any tenant is.
+# The grants of the agent that a token belongs to, read before any tenant is known.
 AGENT_BY_DIGEST: Final = (
     "SELECT tenant_id, agent_id, user_id, agent_key, permissions, requests_per_minute, requests_per_minute_of_tenant"
     " FROM resolve_agent_token(%s)"
@@ -47,12 +48,12 @@ AGENT_BY_DIGEST: Final = (
 
 
 def token_digest(token: str) -> str:
-    """What is stored of a token. 256 random bits need no slow hash."""
+    """Return the digest under which a token is stored. A token has 256 random bits, so no slow hash is needed."""
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def agent_of_token(token: str) -> Actor | None:
-    """The agent behind a bearer token, or None if it is unknown, revoked or expired."""
+    """Return the actor of a bearer token; None if the token is unknown, revoked or expired."""
     with connection.cursor() as cursor:
         cursor.execute(AGENT_BY_DIGEST, [token_digest(token)])
         row = cursor.fetchone()
@@ -64,14 +65,14 @@ def agent_of_token(token: str) -> Actor | None:
 
 
 def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
-    """The actor of an agent, with its grants."""
+    """Return the actor of an agent, with its grants."""
     return _read_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key))
 
 
 def agent_with_grants(
     tenant_id: int, agent_id: int, user_id: int, agent_key: str, grant_rows: Iterable[GrantRow]
 ) -> Actor:
-    """The same of grants that were read already, by `role_grants.sql`."""
+    """Return the actor of an agent, with grants that `role_grants.sql` has already read."""
     return _apply_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key), grant_rows)
 
 
@@ -80,14 +81,14 @@ def _agent_without_grants(tenant_id: int, agent_id: int, user_id: int, agent_key
 
 
 def memberships_of(user_id: int) -> list[tuple[int, Role]]:
-    """The tenants a person belongs to, with the role in each, oldest first."""
+    """Return the person's tenants and the role in each, oldest membership first."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT tenant_id, role FROM list_memberships(%s)", [user_id])
         return [(tenant_id, Role(role)) for tenant_id, role in cursor.fetchall()]
 
 
 def member_via_assistant(user_id: int, tenant_id: int, *, agent_id: int, agent_label: str) -> Actor | None:
-    """A member with all they may now, through the assistant that looks things up for them; None if they are one no more (R129)."""
+    """Return the actor of a member whose assistant looks things up for them; None if they are no longer a member (R129)."""
     with outside_tenant():
         roles = dict(memberships_of(user_id))
     if tenant_id not in roles:
@@ -96,42 +97,42 @@ def member_via_assistant(user_id: int, tenant_id: int, *, agent_id: int, agent_l
 
 
 def person_actor(user_id: int, tenant_id: int, role: Role) -> Actor:
-    """The actor of a signed-in member."""
+    """Return the actor of a signed-in member."""
     bare = Actor(tenant_id, role, frozenset(), f"operator:{user_id}", user_id=user_id)
     return _read_grants(bare)
 
 
 def staff_actor(user_id: int, tenant_id: int) -> Actor:
-    """The actor of platform staff in a tenant they entered, or are about to enter; `tenants.staff` says whether they may."""
+    """Return the actor of platform staff in a tenant; `tenants.accounts.staff_access` decides whether they may enter."""
     bare = Actor(tenant_id, Role.STAFF, frozenset(), f"staff:{user_id}", user_id=user_id)
     return _read_grants(bare)
 
 
 def system_actor(tenant_id: int, label: str = "system") -> Actor:
-    """A worker or command acting for a tenant. It approves nothing: the policy gives it no such act."""
+    """Return the actor of a worker or command in a tenant. It cannot approve anything, because the policy does not permit it."""
     return Actor(tenant_id, Role.SYSTEM, default_grants(Role.SYSTEM), label)
 
 
 def new_tenant_actor() -> Actor:
-    """The system, acting for a tenant that `create_tenant` is about to make: its id is drawn, its row not yet there."""
+    """Return the system's actor for a tenant that does not exist yet, with a reserved id. `create_tenant` creates its row."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence('tenants_tenant', 'id'))")
         return system_actor(int(cursor.fetchone()[0]))
 
 
 def system_actor_of_tenant(key: str) -> Actor | None:
-    """The system, acting for the tenant of this key; None if there is none."""
+    """Return the system's actor in the tenant with this key; None if there is no such tenant."""
     tenant_id = tenant_id_of_key(key)
     return system_actor(tenant_id) if tenant_id else None
 
 
 def people_by_username(username: str) -> QuerySet[User]:
-    """The person of this user name, whatever its case, if there is one; an agent's service user is no person."""
+    """Return the person with this user name, ignoring case, as a queryset. Service users of agents are left out."""
     return User.objects.filter(username__iexact=username, is_service=False)
 
 
 def member_by_username(username: str, tenant_id: int) -> Actor | None:
-    """A person by user name, acting for a tenant they are an active member of."""
+    """Return the actor of an active person in this tenant; None if they are not a member."""
     user = people_by_username(username).filter(is_active=True).first()
     if user is None:
         return None
@@ -140,8 +141,8 @@ def member_by_username(username: str, tenant_id: int) -> Actor | None:
 
 
 def _read_grants(bare: Actor) -> Actor:
-    """The actor with all it holds, read in one statement."""
-    # Only people have limits, and only their roles may read them; an agent's rate limits come with its token.
+    """Return the actor with all its grants, which one statement reads."""
+    # Only people have limits, and only people's roles may read them. An agent's rate limits are read with its token.
     statement = _READ_AGENT_GRANTS if bare.agent_id is not None else _READ_MEMBER_GRANTS
     with acting_as(bare), connection.cursor() as cursor:
         who = {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id}
@@ -152,7 +153,7 @@ def _read_grants(bare: Actor) -> Actor:
 
 @lru_cache(GRANT_SETS_CACHED)
 def interned_grants(granted: frozenset[str]) -> frozenset[str]:
-    """The same grants as the same set: thousands of waiting turns hold a hundred names each."""
+    """Return one shared set for equal grants, because thousands of waiting turns each hold a hundred names."""
     return granted
 
 
@@ -169,7 +170,7 @@ def _apply_grants(bare: Actor, grant_rows: Iterable[GrantRow]) -> Actor:
             names[origin][agent_id or ALL_AGENTS] = interned_grants(frozenset(granted))
     general = names[TENANT] or names[TEMPLATE]
     if bare.agent_id in names[AGENT]:
-        # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.
+        # An agent writes with its own grants everywhere, even customer profiles, which belong to the whole tenant.
         return replace(bare, grants=names[AGENT][bare.agent_id])
     return replace(
         bare,

@@ -1,4 +1,4 @@
-"""Whether those who hold a stream open may still: many at once, by what stands now, in one statement for each way of coming in."""
+"""Checks whether the holders of open streams still have access, for many at once, with one statement per kind of credential."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Final
 
 from django.db import connection
 
-# A token of none of these resolves no more: revoked, expired, or its agent is gone.
+# A token that this does not return is revoked or expired, or its agent no longer exists.
 _TOKENS: Final = """
 SELECT digest FROM unnest(%s::text[]) AS digest
  WHERE EXISTS (SELECT FROM resolve_agent_token(digest))
 """
-# A session that was ended, or whose person may not sign in any more.
+# A session that this does not return has ended, or its person may no longer sign in.
 _SESSIONS: Final = """
 SELECT session.session_key, session.user_id FROM tenants_browsersession AS session
   JOIN tenants_user AS person ON person.id = session.user_id AND person.is_active
@@ -25,7 +25,7 @@ SELECT member.user_id, place.tenant_id, place.role
 
 @dataclass(frozen=True, slots=True)
 class HeldCredential:
-    """How somebody came in: an agent by the digest of its token, or a member of a tenant by their browser's session."""
+    """The credential of an open stream: the digest of an agent's token, or a member's browser session."""
 
     tenant_id: int
     role: str
@@ -35,7 +35,7 @@ class HeldCredential:
 
 
 def still_valid(asked: Collection[HeldCredential]) -> frozenset[HeldCredential]:
-    """Those of them who may still come in the way they did."""
+    """Return the credentials that are still valid."""
     tokens = _first_column(_TOKENS, {each.token_sha256 for each in asked if each.token_sha256})
     sessions = _rows(_SESSIONS, {each.session_key for each in asked if each.session_key})
     members = _rows(_MEMBERS, {each.user_id for each in asked if each.session_key and each.user_id is not None})

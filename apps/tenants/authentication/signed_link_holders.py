@@ -1,4 +1,4 @@
-"""To whom something signed was given, and who that is by now: a right that was taken back takes it along."""
+"""Holders of signed links, and their current actors. A link stops working when its holder loses access."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,7 +20,7 @@ from apps.tenants.models import AgentToken, User
 
 
 class HolderKind(StrEnum):
-    """By what somebody came in."""
+    """The kind of credential that a link was issued to."""
 
     PERSON = "person"
     AGENT = "agent"
@@ -28,7 +28,7 @@ class HolderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignedLinkHolder:
-    """A person of a tenant, or one token of an agent; by id, which is no secret."""
+    """A person in a tenant, or one token of an agent. The id identifies the holder; it is not secret."""
 
     tenant_id: int
     kind: HolderKind
@@ -36,9 +36,9 @@ class SignedLinkHolder:
 
 
 def holder_of(actor: Actor, token: str) -> SignedLinkHolder:
-    """The person, or the very token, behind an actor."""
+    """Return the person or the token that the actor stands for."""
     if actor.role is Role.STAFF:
-        raise NotPermitted("Platform staff fetch no files. Ask a member of the tenant.")
+        raise NotPermitted("Platform staff cannot download files. Ask a member of the tenant.")
     if actor.is_person:
         return SignedLinkHolder(actor.tenant_id, HolderKind.PERSON, actor.user_id or 0)
     system = system_actor(actor.tenant_id)
@@ -48,7 +48,7 @@ def holder_of(actor: Actor, token: str) -> SignedLinkHolder:
 
 
 def actor_of(holder: SignedLinkHolder) -> Actor | None:
-    """Who the holder is now; None for who left, was deactivated, or whose token was revoked or ran out."""
+    """Return the holder's current actor, or None if the person left or was deactivated, or the token was revoked or expired."""
     return _person_actor(holder) if holder.kind is HolderKind.PERSON else _token_actor(holder)
 
 

@@ -1,4 +1,4 @@
-"""An endpoint of a tenant's own with its key opened, for the use at hand alone."""
+"""A tenant's endpoint with its key decrypted, for immediate use only."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from apps.tenants.sealed_secrets import CannotOpen, unseal
 
 @dataclass(frozen=True, slots=True)
 class SealedEndpoint:
-    """An endpoint of a tenant's own as it is stored: `ciphertext` is its sealed key, empty or None without one."""
+    """A tenant's own endpoint as it is stored. `ciphertext` is its sealed key, or empty or None if it has no key."""
 
     id: int
     base_url: str
@@ -20,7 +20,7 @@ class SealedEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OpenedEndpoint:
-    """An endpoint of a tenant's own. Its key is in nothing that is printed or logged."""
+    """A tenant's endpoint with its decrypted key, which never appears in printed or logged output."""
 
     endpoint_id: int
     base_url: str
@@ -28,7 +28,7 @@ class OpenedEndpoint:
 
 
 def decrypt_endpoint(endpoint: SealedEndpoint, tenant_id: int) -> OpenedEndpoint:
-    """An endpoint with its key open; raises NotAuthorised where the key cannot be opened."""
+    """Return an endpoint with its key decrypted. Raises NotAuthorised if the key cannot be decrypted."""
     try:
         api_key = unseal(endpoint.ciphertext, tenant_id) if endpoint.ciphertext else ""
     except CannotOpen as refusal:
@@ -37,7 +37,7 @@ def decrypt_endpoint(endpoint: SealedEndpoint, tenant_id: int) -> OpenedEndpoint
 
 
 def read_decrypted_endpoint(endpoint_id: int, *, system: Actor) -> OpenedEndpoint:
-    """As it stands. People never read what is sealed; a worker does."""
+    """Return the current endpoint with its key decrypted. Only workers may read sealed secrets."""
     with acting_as(system):
         found = Endpoint.objects.visible_to(system).filter(pk=endpoint_id)
         values = found.values("id", "base_url", "secret__ciphertext").get()

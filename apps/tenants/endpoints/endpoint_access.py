@@ -1,4 +1,4 @@
-"""Who may try an endpoint."""
+"""Permission to test an endpoint."""
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
@@ -10,7 +10,7 @@ from apps.tenants.models.endpoints import Endpoint
 
 
 def endpoint_to_test(endpoint_id: int, *, actor: Actor) -> Endpoint:
-    """The endpoint that is about to be tried, if this actor may try it; a try costs the tenant a few tokens."""
+    """Return the endpoint to test. Raises a refusal unless the actor may test it. A test costs the tenant a few tokens."""
     authorize(actor, Act.ENDPOINT_TEST, actor.tenant_id)
     with recording_refusals(actor, Act.ENDPOINT_TEST), acting_as(actor):
         endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id).first()

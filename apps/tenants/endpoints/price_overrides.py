@@ -1,4 +1,4 @@
-"""What a tenant itself says that models cost."""
+"""A tenant's own model prices."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from apps.tenants.models import ModelPrice
 
 
 def tenant_rates(actor: Actor, now: datetime) -> dict[str, TokenRates]:
-    """The rates that hold now, by model."""
+    """Return the tenant's prices that are currently valid, by model."""
     with acting_as(actor):
         rows = ModelPrice.objects.visible_to(actor).filter(valid_from__lte=now)
         return {

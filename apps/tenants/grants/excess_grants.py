@@ -1,4 +1,4 @@
-"""Whether a tenant's own grants reach beyond the policy: the floor refuses them whenever they are used; this finds them unused."""
+"""Finds grants that exceed the policy. They have no effect, because the check of an act requires the policy too."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,12 +12,12 @@ from apps.governance.policy.policy_table import default_grants
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models.grants import RoleTemplateGroupObjectPermission
 
-# Nobody may list tenants; their numbers are counted, and row security shows each one's rows when its turn comes.
+# No role may list tenants, so this module counts through the ids, and row security shows the rows of one tenant at a time.
 _LAST_TENANT_ID: Final = "SELECT coalesce(last_value, 0) FROM pg_sequences WHERE sequencename = 'tenants_tenant_id_seq'"
 
 
 def grants_beyond_floor() -> list[str]:
-    """One sentence for each grant that a tenant or an agent holds and its role could never use."""
+    """Return a sentence for each grant, in a tenant or on an agent, that its role could never use."""
     with connections["default"].cursor() as cursor:
         cursor.execute(_LAST_TENANT_ID)
         [last] = cursor.fetchone()
@@ -38,7 +38,7 @@ def _excess_of_tenant(tenant_id: int) -> Iterator[str]:
 
 
 def _grant_models() -> list[type[GroupObjectPermissionBase]]:
-    # The templates are no tenant's; they are compared with the policy grant by grant.
+    # Templates belong to no tenant; they are compared with the policy separately.
     every = GroupObjectPermissionBase.__subclasses__()
     return [table for table in every if not table._meta.abstract and table is not RoleTemplateGroupObjectPermission]
 

@@ -1,4 +1,4 @@
-"""Guardian's rows: the role templates, kept equal to the policy, and what differs from them, kept equal to its governed row."""
+"""django-guardian's rows: role templates are synced with the policy, and other grants with their governed row."""
 
 from collections.abc import Collection
 from typing import Any
@@ -24,13 +24,16 @@ from apps.tenants.models.grants import (
 
 
 def guardian_grants(role: Role, on: Model) -> frozenset[str]:
-    """What guardian says the role's group holds on a row: a role template, a tenant or an agent. Two look-ups, no request's way."""
+    """Return the permissions of a role's group on a template, tenant or agent.
+
+    It takes two queries, so requests do not use it.
+    """
     group = Group.objects.filter(name=role.value).first()
     return frozenset(ObjectPermissionChecker(group).get_perms(on)) if group else frozenset()
 
 
 def template_drift() -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
-    """Per role, the grants the templates lack and those they hold beyond the policy; empty when they agree."""
+    """Return, for each role that differs from the policy, the grants that its template lacks and those that it has in excess."""
     templates = {Role(template.role): template for template in RoleTemplate.objects.all()}
     held = {role: guardian_grants(role, templates[role]) if role in templates else frozenset() for role in Role}
     return {
@@ -41,10 +44,10 @@ def template_drift() -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
 
 
 def sync_templates(using: str) -> int:
-    """Let guardian assign what the templates lack and remove what is too much; returns how many grants changed.
+    """Add missing grants to the templates and remove excess ones. Returns how many changed.
 
-    Runs as the database's owner. Of guardian's ways to write only these two, one grant at a time, go over the connection they
-    are asked on; its bulk forms write over the default one, whose login may not.
+    Runs as the owner of the database. Only guardian's functions for single grants use the given connection; its bulk functions
+    use the default connection, whose login may not write these rows.
     """
     grants = RoleTemplateGroupObjectPermission.objects.db_manager(using)
     changed = 0
@@ -61,19 +64,22 @@ def sync_templates(using: str) -> int:
 
 
 def tenant_wide_grants(role: Role, tenant_id: int) -> frozenset[str]:
-    """What a role holds in a tenant wherever nothing is said of the agent."""
+    """Return a role's permissions in a tenant. They apply wherever no grants on an agent replace them."""
     own = guardian_grants(role, Tenant.objects.get(pk=tenant_id))
     return (own or default_grants(role)) & default_grants(role)
 
 
 def grants_of_tenant(tenant: Tenant) -> dict[Role, frozenset[str]]:
-    """The roles that hold grants of the tenant's own, each with those. Whoever is not among them holds the template."""
-    found: Any = get_groups_with_perms(tenant, attach_perms=True)  # guardian says Group or dict; attached, it is a dict
+    """Return the tenant's own grants by role. A role that is missing uses its template's permissions."""
+    found: Any = get_groups_with_perms(tenant, attach_perms=True)  # guardian returns a dict with attach_perms
     return {Role(group.name): frozenset(names) for group, names in found.items() if group.name in set(Role)}
 
 
 def sync_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
-    """Let guardian's rows of the tenant be these, in the same transaction. A first row names hundreds: they go in at once."""
+    """Make guardian's rows for the tenant equal to these names, in the same transaction.
+
+    The first write adds hundreds of rows, so it uses a bulk insert.
+    """
     group = Group.objects.get(name=grants.role)
     tenant = Tenant.objects.get(pk=grants.tenant_id)
     held, rows = guardian_grants(Role(grants.role), tenant), TenantGroupObjectPermission.objects
@@ -85,7 +91,7 @@ def sync_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
 
 
 def sync_agent_grants(grants: AgentGrants) -> None:
-    """Let guardian's rows be what the governed row says, in the same transaction."""
+    """Make guardian's rows equal to the permissions of the governed row, in the same transaction."""
     AgentGroupObjectPermission.objects.filter(grants=grants).delete()
     group = Group.objects.get(name=grants.role)
     AgentGroupObjectPermission.objects.bulk_create(
@@ -101,7 +107,7 @@ def sync_agent_grants(grants: AgentGrants) -> None:
 
 
 def sync_member_limit(limit: MemberLimit) -> None:
-    """The same for the agents a member is limited to."""
+    """Make guardian's rows equal to the agents of the member's limit, in the same transaction."""
     AgentUserObjectPermission.objects.filter(limit=limit).delete()
     AgentUserObjectPermission.objects.bulk_create(
         AgentUserObjectPermission(
@@ -117,6 +123,6 @@ def sync_member_limit(limit: MemberLimit) -> None:
 
 
 def _permissions(model: str, names: Collection[str]) -> QuerySet[Permission]:
-    # Rows for guardian, which looks a name up over the default connection whatever it is asked on.
+    # Permission rows, because guardian would look up names over the default connection.
     known = Permission.objects.select_related("content_type")
     return known.filter(content_type__app_label="tenants", content_type__model=model, codename__in=names)

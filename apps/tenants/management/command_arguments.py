@@ -43,7 +43,7 @@ def command_actor(tenant_key: str, username: str | None = None) -> Actor:
 
 
 def get_agent(key: str, *, actor: Actor) -> Agent:
-    """One of the tenant's agents."""
+    """Return one of the tenant's agents."""
     with acting_as(actor):
         agents = {agent.key: agent for agent in Agent.objects.visible_to(actor)}
     if key not in agents:

@@ -171,7 +171,7 @@ class Migration(TableMigration):
                 (
                     "base_url",
                     models.CharField(
-                        help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
+                        help_text="Such as https://models.example. Another host, port or scheme deletes the key. Enter it again then.",
                         max_length=300,
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
@@ -263,7 +263,7 @@ class Migration(TableMigration):
                 (
                     "last_step",
                     models.BigIntegerField(
-                        help_text="In steps of thirty seconds since 1970. An older code, or this one, opens nothing."
+                        help_text="In steps of thirty seconds since 1970. The code of this step or an earlier one is not accepted."
                     ),
                 ),
             ],
@@ -286,7 +286,7 @@ class Migration(TableMigration):
                     models.CharField(
                         choices=[
                             ("password_set", "The password was changed"),
-                            ("credentials_reset", "The password was made worthless and every session ended"),
+                            ("credentials_reset", "The password was invalidated and every session ended"),
                             ("factor_set", "A second factor was set up"),
                             ("factor_dropped", "The second factor was removed"),
                             ("codes_renewed", "New recovery codes were made"),
@@ -298,9 +298,7 @@ class Migration(TableMigration):
                 ),
                 (
                     "ip_address",
-                    models.CharField(
-                        blank=True, help_text="Empty: it was done to the person, not by them.", max_length=45
-                    ),
+                    models.CharField(blank=True, help_text="Empty: an admin did it, not the person.", max_length=45),
                 ),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
@@ -341,7 +339,7 @@ class Migration(TableMigration):
                     "is_memory_distilled",
                     models.BooleanField(
                         default=False,
-                        help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
+                        help_text="On: results of its conversations become part of its memory on a schedule, without anybody's own words.",
                         verbose_name="memory is distilled",
                     ),
                 ),
@@ -411,7 +409,7 @@ class Migration(TableMigration):
                     "has_reflection",
                     models.BooleanField(
                         default=False,
-                        help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
+                        help_text="On: at 23:00 in the tenant's time zone the day's conversations are read together. The lessons wait as drafts.",
                         verbose_name="reflects on its day",
                     ),
                 ),
@@ -419,7 +417,7 @@ class Migration(TableMigration):
                     "has_notebook",
                     models.BooleanField(
                         default=False,
-                        help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
+                        help_text="On: the agent notes reminders, tasks and scratch for later, and its sessions carry the open ones.",
                         verbose_name="keeps a notebook",
                     ),
                 ),
@@ -427,7 +425,7 @@ class Migration(TableMigration):
                     "has_examples",
                     models.BooleanField(
                         default=False,
-                        help_text="On: with a customer of few corrections, up to three that people kept as examples, without anybody's data.",
+                        help_text="On: for a customer with few corrections, the prompt has up to three examples that people kept, without personal data.",
                         verbose_name="is shown examples",
                     ),
                 ),
@@ -457,7 +455,7 @@ class Migration(TableMigration):
                     "fallback_model",
                     models.CharField(
                         blank=True,
-                        help_text="Asked in its place while calls of the model are held back because they fail. Empty: customers wait.",
+                        help_text="Used instead while calls of the model are paused because they fail. Empty: customers wait.",
                         max_length=80,
                     ),
                 ),
@@ -485,7 +483,10 @@ class Migration(TableMigration):
                 ),
                 (
                     "has_learning",
-                    models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups."),
+                    models.BooleanField(
+                        default=True,
+                        help_text="Off: the agent uses the default prompt, without memory, skills or lessons.",
+                    ),
                 ),
                 (
                     "session_idle_seconds",
@@ -533,7 +534,7 @@ class Migration(TableMigration):
                             (4, "4: with scratch notes and tasks too"),
                         ],
                         default=2,
-                        help_text="How much a session carries. More is better informed, slower and dearer. Rules stand at every tier.",
+                        help_text="How much context a session carries. More is better informed, slower and more expensive. Rules are in every tier.",
                     ),
                 ),
                 (
@@ -544,7 +545,7 @@ class Migration(TableMigration):
                             ("full", "Full: every approved skill whole"),
                         ],
                         default="lazy",
-                        help_text="How approved skills stand in the prompt.",
+                        help_text="How approved skills appear in the prompt.",
                         max_length=10,
                     ),
                 ),
@@ -553,7 +554,7 @@ class Migration(TableMigration):
                     models.BooleanField(
                         default=True,
                         help_text="Off: the agent is not told the date and the time.",
-                        verbose_name="told the time",
+                        verbose_name="knows the date and time",
                     ),
                 ),
                 (
@@ -567,14 +568,14 @@ class Migration(TableMigration):
                         default="autonomous",
                         help_text="Where no send rule says otherwise.",
                         max_length=10,
-                        verbose_name="what becomes of a reply",
+                        verbose_name="send mode",
                     ),
                 ),
                 (
                     "debounce_seconds",
                     models.PositiveSmallIntegerField(
                         default=0,
-                        help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
+                        help_text="Messages within this many seconds of the first one are answered together with it. 0: at once.",
                         validators=[django.core.validators.MaxValueValidator(60)],
                         verbose_name="wait for the rest of a burst, in seconds",
                     ),
@@ -587,7 +588,7 @@ class Migration(TableMigration):
                             ("restart", "Restart: the turn begins anew with both"),
                         ],
                         default="queue",
-                        help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
+                        help_text="A turn restarts at most three times, and only while nothing was sent, written or called externally.",
                         max_length=10,
                         verbose_name="a message while it thinks",
                     ),
@@ -596,7 +597,7 @@ class Migration(TableMigration):
                     "may_propose_schedules",
                     models.BooleanField(
                         default=False,
-                        help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
+                        help_text="On: the agent may draft schedules by which it starts by itself. Drafts wait for a person.",
                         verbose_name="may propose schedules",
                     ),
                 ),
@@ -604,7 +605,7 @@ class Migration(TableMigration):
                     "may_show_tables_and_charts",
                     models.BooleanField(
                         default=False,
-                        help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
+                        help_text="On: the agent may add them to a reply, as data that the channel draws. Not for SMS or voice.",
                         verbose_name="may show tables and charts",
                     ),
                 ),
@@ -612,7 +613,7 @@ class Migration(TableMigration):
                     "may_edit_memory",
                     models.BooleanField(
                         default=False,
-                        help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
+                        help_text="On: the agent reads and changes its memory, its blocks and the customer's profile line by line.",
                         verbose_name="may edit memory line by line",
                     ),
                 ),
@@ -620,15 +621,15 @@ class Migration(TableMigration):
                     "may_edit_skills",
                     models.BooleanField(
                         default=False,
-                        help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
-                        verbose_name="may tend its skills",
+                        help_text="On: the agent may view, change and delete its own drafts. Changes of approved skills wait for a person.",
+                        verbose_name="may edit its skills",
                     ),
                 ),
                 (
                     "turn_budget_micro_usd",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="50000 is five cents. A turn that has spent it is told to answer with what it knows. Empty: no budget.",
+                        help_text="50000 is five cents. A turn that has spent its budget must answer with what it knows. Empty: no budget.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="budget of a turn, in millionths of a US dollar",
@@ -656,7 +657,7 @@ class Migration(TableMigration):
                     models.CheckConstraint(
                         condition=models.Q(("context_tier__in", (1, 2, 3, 4))),
                         name="agent_has_a_context_tier_from_1_to_4",
-                        violation_error_message="There are the context tiers 1 to 4.",
+                        violation_error_message="The context tier must be from 1 to 4.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("send_mode__in", ["autonomous", "suggest", "observe"])),
@@ -669,7 +670,7 @@ class Migration(TableMigration):
                             _connector="OR",
                         ),
                         name="longest_session_lasts_at_least_a_second",
-                        violation_error_message="A session that may last 0 seconds could never be used.",
+                        violation_error_message="Enter at least 1 second: a session of 0 seconds could never be used.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("mid_turn_message_mode__in", ["queue", "restart"])),
@@ -734,12 +735,12 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         fields=("tenant", "agent", "role"),
                         name="agent_has_one_row_of_grants_per_role",
-                        violation_error_message="This role has grants of its own on that agent already; change those.",
+                        violation_error_message="This role has grants of its own on that agent already. Change those.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("role__in", ["operator", "agent"])),
                         name="grants_differ_for_operators_and_agents_only",
-                        violation_error_message="Grants differ by agent for operators and for the agent itself. Admins have all.",
+                        violation_error_message="Only operators and the agent itself have grants on an agent. Admins have all.",
                     ),
                 ],
             },
@@ -806,7 +807,7 @@ class Migration(TableMigration):
             name="SignInAttempts",
             fields=[
                 ("subject", models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ("attempts", models.FloatField(help_text="What drains is no whole number.")),
+                ("attempts", models.FloatField(help_text="Not an integer, because attempts decay over time.")),
                 ("last_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("refused_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
@@ -934,12 +935,12 @@ class Migration(TableMigration):
                 (
                     "model",
                     models.CharField(
-                        help_text="A model's name, or the beginning of one and a star, such as gpt-*. The longest that fits decides.",
+                        help_text="A model's name, or a prefix followed by a star, such as gpt-*. The longest match applies.",
                         max_length=80,
                         validators=[
                             django.core.validators.RegexValidator(
                                 "^[A-Za-z0-9][A-Za-z0-9._:/@-]*\\*?\\Z",
-                                "Write a model's name, or the beginning of some followed by a star.",
+                                "Enter a model's name, or a prefix followed by a star.",
                             )
                         ],
                     ),
@@ -947,14 +948,14 @@ class Migration(TableMigration):
                 (
                     "valid_from",
                     models.DateTimeField(
-                        help_text="Calls asked from then on are priced so; earlier ones keep theirs.",
+                        help_text="Calls from then on have these prices; earlier ones keep theirs.",
                         verbose_name="from",
                     ),
                 ),
                 (
                     "input_micro_usd",
                     models.PositiveIntegerField(
-                        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+                        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
                         validators=[django.core.validators.MaxValueValidator(1000000000)],
                         verbose_name="input",
                     ),
@@ -962,7 +963,7 @@ class Migration(TableMigration):
                 (
                     "output_micro_usd",
                     models.PositiveIntegerField(
-                        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+                        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
                         validators=[django.core.validators.MaxValueValidator(1000000000)],
                         verbose_name="output",
                     ),
@@ -970,7 +971,7 @@ class Migration(TableMigration):
                 (
                     "cache_read_micro_usd",
                     models.PositiveIntegerField(
-                        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+                        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
                         validators=[django.core.validators.MaxValueValidator(1000000000)],
                         verbose_name="read from the cache",
                     ),
@@ -978,7 +979,7 @@ class Migration(TableMigration):
                 (
                     "cache_write_5m_micro_usd",
                     models.PositiveIntegerField(
-                        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+                        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
                         validators=[django.core.validators.MaxValueValidator(1000000000)],
                         verbose_name="kept for 5 minutes",
                     ),
@@ -986,7 +987,7 @@ class Migration(TableMigration):
                 (
                     "cache_write_1h_micro_usd",
                     models.PositiveIntegerField(
-                        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+                        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
                         validators=[django.core.validators.MaxValueValidator(1000000000)],
                         verbose_name="kept for an hour",
                     ),
@@ -1115,7 +1116,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         fields=("tenant", "member", "limited_act"),
                         name="member_is_limited_once_per_act",
-                        violation_error_message="This member is limited in that act already; change that limit.",
+                        violation_error_message="This member has a limit for this act already. Change that limit.",
                     )
                 ],
             },
@@ -1168,7 +1169,7 @@ class Migration(TableMigration):
                     "role_hint",
                     models.CharField(
                         blank=True,
-                        help_text="What to ask it for, in one line.",
+                        help_text="What to ask the other agent for, in one line.",
                         max_length=300,
                         validators=[apps.governance.stored_text.validate_storable_text],
                     ),
@@ -1177,7 +1178,7 @@ class Migration(TableMigration):
                     "budget_micro_usd",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="What one answer may cost at most. Empty: half of what the asking turn has left, if that has a budget.",
+                        help_text="Highest cost of one answer. Empty: half of the asking turn's remaining budget, if it has one.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="budget of a question, in millionths of a US dollar",
@@ -1192,7 +1193,7 @@ class Migration(TableMigration):
                     models.UniqueConstraint(
                         fields=("tenant", "agent", "callee"),
                         name="invokable_agent_is_listed_once",
-                        violation_error_message="This agent may ask that one already; change the hint there.",
+                        violation_error_message="This agent may ask that one already. Change the existing entry.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("agent", models.F("callee")), _negated=True),
@@ -1354,7 +1355,7 @@ class Migration(TableMigration):
                     "timezone",
                     models.CharField(
                         default="UTC",
-                        help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
+                        help_text="Such as Europe/Berlin. Agents get the date and time of this zone.",
                         max_length=60,
                         validators=[apps.tenants.models.tenant.validate_timezone],
                         verbose_name="time zone",
@@ -1394,7 +1395,7 @@ class Migration(TableMigration):
                             (2, "Two, who neither proposed nor edited the words"),
                         ],
                         default=2,
-                        help_text="Who has to agree to what touches hard don'ts, the contract, autonomous sending or tools that pay.",
+                        help_text="Who must approve changes of hard don'ts, the contract, autonomous sending or tools that make payments.",
                         verbose_name="reviewers for high risk",
                     ),
                 ),
@@ -1402,7 +1403,7 @@ class Migration(TableMigration):
                     "proposal_days",
                     models.PositiveSmallIntegerField(
                         default=30,
-                        help_text="After so many days without a decision a proposal expires. It can be reopened.",
+                        help_text="A proposal expires after this many days without a decision. It can be reopened.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(365),
@@ -1414,7 +1415,7 @@ class Migration(TableMigration):
                     "max_open_proposals",
                     models.PositiveSmallIntegerField(
                         default=50,
-                        help_text="An agent with so many open proposals has to revise one of them, or wait.",
+                        help_text="An agent with this many open proposals must revise one of them, or wait.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(1000),
@@ -1431,7 +1432,7 @@ class Migration(TableMigration):
                             ("all", "All: whatever an agent writes to memory waits for a person"),
                         ],
                         default="off",
-                        help_text="What agents write down of their own accord, and every customer's prompt would carry.",
+                        help_text="Applies to text that agents write by themselves and that every customer's prompt would carry.",
                         max_length=10,
                     ),
                 ),
@@ -1443,7 +1444,7 @@ class Migration(TableMigration):
                             ("auto", "Auto: a new version is read at once"),
                         ],
                         default="approval",
-                        help_text="With auto a check by words looks at each bullet, and nobody else. Of bullets that meant harm in words that it had not met it caught about three in four. The agent reads such bullets as data, not as instructions.",
+                        help_text="With auto, only a word-based check reads each bullet, and no person. In tests it caught about three in four harmful bullets with wordings that it had not seen. The agent reads such bullets as data, not as instructions.",
                         max_length=10,
                         verbose_name="what agents learn from corrections",
                     ),
@@ -1452,7 +1453,7 @@ class Migration(TableMigration):
                     "day_budget_micro_usd",
                     models.PositiveBigIntegerField(
                         blank=True,
-                        help_text="For all agents together, from midnight to midnight of the time zone; 20000000 is 20 dollars. Once it is spent, what customers write waits for the next day. Empty: no budget.",
+                        help_text="For all agents together, from midnight to midnight in the tenant's time zone; 20000000 is 20 dollars. Once it is spent, customers' messages wait for the next day. Empty: no budget.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="budget of a day, in millionths of a US dollar",
@@ -1476,7 +1477,7 @@ class Migration(TableMigration):
                     "is_customer_proof_required",
                     models.BooleanField(
                         default=True,
-                        help_text="On: what is known of a customer is told to an agent only where your server signed who writes. Off: whoever is named by a message is believed.",
+                        help_text="On: an agent gets a customer's profile only if your server signed who the customer is. Off: the name in a message is trusted.",
                         verbose_name="profiles need a proof",
                     ),
                 ),
@@ -1484,7 +1485,7 @@ class Migration(TableMigration):
                     "messages_per_minute",
                     models.PositiveIntegerField(
                         default=120,
-                        help_text="More are refused until some time has passed. Of a thread that names nobody, those of the thread are counted.",
+                        help_text="More are refused until some time has passed. In a thread without a customer's name, the thread's messages are counted.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(10000),
@@ -1496,7 +1497,7 @@ class Migration(TableMigration):
                     "messages_per_day",
                     models.PositiveIntegerField(
                         default=2000,
-                        help_text="The same, counted over the last 24 hours.",
+                        help_text="Counted over the last 24 hours.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(100000),
@@ -1508,7 +1509,7 @@ class Migration(TableMigration):
                     "is_second_factor_required",
                     models.BooleanField(
                         default=False,
-                        help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",
+                        help_text="On: members without one must set one up before any other page opens, and the API refuses them.",
                         verbose_name="members need a second factor",
                     ),
                 ),
@@ -1516,7 +1517,7 @@ class Migration(TableMigration):
                     "requests_per_minute",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="By REST and MCP, with all tokens of an agent together. More are refused until the minute is over. Empty: as many as the installation takes.",
+                        help_text="Over REST and MCP, for all tokens of an agent together. More are refused until the minute is over. Empty: the limit of the installation.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="requests of an agent or member in a minute",
@@ -1526,7 +1527,7 @@ class Migration(TableMigration):
                     "requests_per_minute_of_tenant",
                     models.PositiveIntegerField(
                         blank=True,
-                        help_text="The same of all agents and members of the tenant. The console is not counted.",
+                        help_text="For all agents and members of the tenant together. The console is not counted.",
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="requests of all together in a minute",

@@ -1,4 +1,4 @@
-"""What a tenant changes of a role's grants: the governed rows, and the right to write guardian's rows behind them."""
+"""Role grants of a tenant: the governed rows, and the right to write guardian's rows behind them."""
 
 import django.db.models.deletion
 import django_fsm
@@ -54,18 +54,17 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=("tenant", "role"),
                         name="role_has_one_row_of_grants_per_tenant",
-                        violation_error_message="This role has grants of its own in this tenant already; change those.",
+                        violation_error_message="This role has grants of its own in this tenant already. Change those.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("role__in", ["operator", "agent"])),
                         name="grants_differ_for_operators_and_agents",
-                        violation_error_message="A tenant changes the grants of operators and agents. Admins have all.",
+                        violation_error_message="Only the grants of operators and agents can be changed. Admins have all permissions.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("permissions", []), _negated=True),
                         name="role_keeps_a_grant",
-                        violation_error_message="Grant at least one permission: a role without any would hold its template again."
-                        " To stop a role altogether, deactivate its members or throw a switch.",
+                        violation_error_message="Grant at least one permission: a role without any would get its template's again. To stop a role altogether, deactivate its members or use a kill switch.",
                     ),
                 ],
             },

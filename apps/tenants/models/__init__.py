@@ -20,7 +20,7 @@ from apps.tenants.models.tenant import StaffAccess, TenantSettings, validate_tim
 from apps.tenants.rules import MOST_STEPS
 from apps.tenants.session_store import BrowserSession
 
-# Django looks for an app's models here.
+# Django looks for an app's models in this module.
 __all__ = [
     "AccountEvent",
     "Agent",
@@ -50,7 +50,10 @@ slug_rule = RegexValidator(SLUG, "Use lower-case letters, digits and single hyph
 
 
 class RoleTemplate(models.Model):
-    """What a role may do where no tenant said otherwise: one row per role, its grants written by `sync_policy`."""
+    """The default permissions of a role, for tenants that set none of their own.
+
+    One row per role; `sync_policy` writes the grants.
+    """
 
     role = models.CharField(max_length=20, unique=True, choices=[(role.value, role.value) for role in Role])
 
@@ -62,7 +65,7 @@ class RoleTemplate(models.Model):
 
 
 class Tenant(models.Model):
-    """One customer organisation of the installation; the hard wall (R006)."""
+    """One customer organisation of the installation. Row security isolates tenants from each other (R006)."""
 
     key = models.CharField(max_length=40, unique=True, validators=[slug_rule])
     name = models.CharField(max_length=120)
@@ -83,15 +86,15 @@ SEND_MODES: Final = (
     (SendMode.OBSERVE.value, "Observe: nothing is sent"),
 )
 
-# Longer, and a customer would think that nobody is there.
+# With a longer wait, a customer would think that no reply is coming.
 MOST_DEBOUNCE_SECONDS: Final = 60
 
 
 class Agent(DistillationSettings, LearningSettings, Governed):
-    """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
+    """A model-driven worker with its own key, which talks to customers or members (R008, R010)."""
 
     class WhileThinking(models.TextChoices):
-        """What becomes of a message that arrives while the model thinks about an earlier one (R126)."""
+        """How a message is handled that arrives while the model works on an earlier one (R126)."""
 
         QUEUE = "queue", "Queue: it is answered after the reply"
         RESTART = "restart", "Restart: the turn begins anew with both"
@@ -103,7 +106,7 @@ class Agent(DistillationSettings, LearningSettings, Governed):
     fallback_model = models.CharField(
         max_length=80,
         blank=True,
-        help_text="Asked in its place while calls of the model are held back because they fail. Empty: customers wait.",
+        help_text="Used instead while calls of the model are paused because they fail. Empty: customers wait.",
     )
     endpoint = models.ForeignKey(
         Endpoint,
@@ -118,7 +121,9 @@ class Agent(DistillationSettings, LearningSettings, Governed):
         validators=[validate_storable_text, MaxLengthValidator(20_000)],
         help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
     )
-    has_learning = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
+    has_learning = models.BooleanField(
+        default=True, help_text="Off: the agent uses the default prompt, without memory, skills or lessons."
+    )
     session_idle_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: 1800 seconds.")
     max_session_age_seconds = models.PositiveIntegerField(
         "longest session, in seconds",
@@ -147,7 +152,8 @@ class Agent(DistillationSettings, LearningSettings, Governed):
             (3, "3: with long memory too"),
             (4, "4: with scratch notes and tasks too"),
         ],
-        help_text="How much a session carries. More is better informed, slower and dearer. Rules stand at every tier.",
+        help_text="How much context a session carries. More is better informed, slower and more expensive. Rules are in"
+        " every tier.",
     )
     skill_index = models.CharField(
         max_length=10,
@@ -156,13 +162,13 @@ class Agent(DistillationSettings, LearningSettings, Governed):
             (SkillIndex.LAZY.value, "Lazy: one line each, read when needed"),
             (SkillIndex.FULL.value, "Full: every approved skill whole"),
         ],
-        help_text="How approved skills stand in the prompt.",
+        help_text="How approved skills appear in the prompt.",
     )
     has_current_time = models.BooleanField(
-        "told the time", default=True, help_text="Off: the agent is not told the date and the time."
+        "knows the date and time", default=True, help_text="Off: the agent is not told the date and the time."
     )
     send_mode = models.CharField(
-        "what becomes of a reply",
+        "send mode",
         max_length=10,
         default=SendMode.AUTONOMOUS.value,
         choices=SEND_MODES,
@@ -172,41 +178,41 @@ class Agent(DistillationSettings, LearningSettings, Governed):
         "wait for the rest of a burst, in seconds",
         default=0,
         validators=[MaxValueValidator(MOST_DEBOUNCE_SECONDS)],
-        help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
+        help_text="Messages within this many seconds of the first one are answered together with it. 0: at once.",
     )
     mid_turn_message_mode = models.CharField(
         "a message while it thinks",
         max_length=10,
         default=WhileThinking.QUEUE,
         choices=WhileThinking.choices,
-        help_text="A turn begins anew three times at most, and only while nothing was sent, written or called elsewhere.",
+        help_text="A turn restarts at most three times, and only while nothing was sent, written or called externally.",
     )
     may_propose_schedules = models.BooleanField(
         "may propose schedules",
         default=False,
-        help_text="On: it may plan when it begins by itself. What it plans waits for a person.",
+        help_text="On: the agent may draft schedules by which it starts by itself. Drafts wait for a person.",
     )
     may_show_tables_and_charts = models.BooleanField(
         "may show tables and charts",
         default=False,
-        help_text="On: with a reply, as data that the channel draws. Not by SMS or voice.",
+        help_text="On: the agent may add them to a reply, as data that the channel draws. Not for SMS or voice.",
     )
     may_edit_memory = models.BooleanField(
         "may edit memory line by line",
         default=False,
-        help_text="On: it reads and changes its memory, its blocks and what is noted of the customer by single lines.",
+        help_text="On: the agent reads and changes its memory, its blocks and the customer's profile line by line.",
     )
     may_edit_skills = models.BooleanField(
-        "may tend its skills",
+        "may edit its skills",
         default=False,
-        help_text="On: it may view, patch and delete drafts of its own. Changes of approved ones wait for a person.",
+        help_text="On: the agent may view, change and delete its own drafts. Changes of approved skills wait for a person.",
     )
     turn_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a turn, in millionths of a US dollar",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="50000 is five cents. A turn that has spent it is told to answer with what it knows. Empty: no budget.",
+        help_text="50000 is five cents. A turn that has spent its budget must answer with what it knows. Empty: no budget.",
     )
 
     noun = "agent"
@@ -228,7 +234,7 @@ class Agent(DistillationSettings, LearningSettings, Governed):
             models.CheckConstraint(
                 condition=models.Q(context_tier__in=TIERS),
                 name="agent_has_a_context_tier_from_1_to_4",
-                violation_error_message="There are the context tiers 1 to 4.",
+                violation_error_message="The context tier must be from 1 to 4.",
             ),
             models.CheckConstraint(
                 condition=models.Q(send_mode__in=[mode.value for mode in SendMode]), name="agent_has_a_known_send_mode"
@@ -236,7 +242,7 @@ class Agent(DistillationSettings, LearningSettings, Governed):
             models.CheckConstraint(
                 condition=models.Q(max_session_age_seconds__isnull=True) | models.Q(max_session_age_seconds__gt=0),
                 name="longest_session_lasts_at_least_a_second",
-                violation_error_message="A session that may last 0 seconds could never be used.",
+                violation_error_message="Enter at least 1 second: a session of 0 seconds could never be used.",
             ),
             models.CheckConstraint(
                 condition=models.Q(mid_turn_message_mode__in=["queue", "restart"]),
@@ -254,22 +260,25 @@ class Agent(DistillationSettings, LearningSettings, Governed):
 
     @property
     def begins_anew(self) -> bool:
-        """Whether it takes up what arrives while it thinks, and answers all of it (R126)."""
+        """Whether messages that arrive during a turn restart it, so that the reply answers all of them (R126)."""
         return self.mid_turn_message_mode == self.WhileThinking.RESTART
 
     @property
     def agent_concerned(self) -> int | None:
-        """The agent itself."""
+        """The agent's own id."""
         return self.pk
 
 
 class InvokableAgent(Governed):
-    """Another agent of the tenant that an agent may ask (R057); who that is stands in the index of slot 3."""
+    """A permission for an agent to ask another agent of the tenant (R057). Slot 3 of the prompt lists it."""
 
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invokables")
     callee = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invoked_by", verbose_name="may ask")
     role_hint = models.CharField(
-        max_length=300, blank=True, validators=[validate_storable_text], help_text="What to ask it for, in one line."
+        max_length=300,
+        blank=True,
+        validators=[validate_storable_text],
+        help_text="What to ask the other agent for, in one line.",
     )
 
     budget_micro_usd = models.PositiveBigIntegerField(
@@ -277,7 +286,7 @@ class InvokableAgent(Governed):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="What one answer may cost at most. Empty: half of what the asking turn has left, if that has a budget.",
+        help_text="Highest cost of one answer. Empty: half of the asking turn's remaining budget, if it has one.",
     )
 
     noun = "invokable"
@@ -289,7 +298,7 @@ class InvokableAgent(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "agent", "callee"],
                 name="invokable_agent_is_listed_once",
-                violation_error_message="This agent may ask that one already; change the hint there.",
+                violation_error_message="This agent may ask that one already. Change the existing entry.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(agent=models.F("callee")),

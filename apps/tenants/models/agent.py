@@ -23,12 +23,12 @@ def _endpoint_field(label: str, model: str) -> "models.ForeignKey[Endpoint | Non
 
 
 class DistillationSettings(models.Model):
-    """Which tiers are distilled by the clock, and by which model at which endpoint (R174)."""
+    """The tiers that are distilled on schedule, with their models and endpoints (R174)."""
 
     is_memory_distilled = models.BooleanField(
         "memory is distilled",
         default=False,
-        help_text="On: by the clock, what its conversations came to becomes part of its memory, without anybody's words.",
+        help_text="On: results of its conversations become part of its memory on a schedule, without anybody's own words.",
     )
     is_short_tier_distilled = models.BooleanField("short tier", default=True, help_text="Every night, without a model.")
     is_mid_tier_distilled = models.BooleanField("mid tier", default=True, help_text="Every week.")
@@ -49,22 +49,23 @@ class DistillationSettings(models.Model):
 
 
 class LearningSettings(models.Model):
-    """Whether its days are read, whether it notes things, and whether it is shown how others' drafts were corrected."""
+    """Settings of learning: daily reflection, the notebook, and examples of corrected drafts."""
 
     has_reflection = models.BooleanField(
         "reflects on its day",
         default=False,
-        help_text="On: at 23:00 by the tenant's clock the day's conversations are read together. What they teach waits as drafts.",
+        help_text="On: at 23:00 in the tenant's time zone the day's conversations are read together. The lessons wait as drafts.",
     )
     has_notebook = models.BooleanField(
         "keeps a notebook",
         default=False,
-        help_text="On: it notes reminders, tasks and scratch for later, and its sessions are told of those that are open.",
+        help_text="On: the agent notes reminders, tasks and scratch for later, and its sessions carry the open ones.",
     )
     has_examples = models.BooleanField(
         "is shown examples",
         default=False,
-        help_text="On: with a customer of few corrections, up to three that people kept as examples, without anybody's data.",
+        help_text="On: for a customer with few corrections, the prompt has up to three examples that people kept, without"
+        " personal data.",
     )
 
     class Meta:
@@ -72,7 +73,7 @@ class LearningSettings(models.Model):
 
 
 class AgentToken(Governed):
-    """A bearer token of an agent: shown once, stored as a digest. It cannot name anybody but the agent."""
+    """A bearer token of an agent, which is shown once and stored as a digest. It authenticates as this agent only."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="tokens")
     name = models.CharField(max_length=80)

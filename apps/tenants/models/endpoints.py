@@ -1,4 +1,4 @@
-"""Where a tenant's agents may think besides the installation's own endpoint, and what models cost it."""
+"""A tenant's own model endpoints and model prices, in addition to those of the installation."""
 
 from typing import ClassVar, Final
 
@@ -14,31 +14,35 @@ from apps.outbound.ssrf import url_flaw
 
 KEY: Final = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 key_rule = RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")
-# A name, or the beginning of names followed by a star.
+# A model's name, or a prefix followed by a star.
 MODEL: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*\*?\Z"
-model_rule = RegexValidator(MODEL, "Write a model's name, or the beginning of some followed by a star.")
-# A thousand dollars for a million tokens.
+model_rule = RegexValidator(MODEL, "Enter a model's name, or a prefix followed by a star.")
+# A thousand dollars per million tokens.
 HIGHEST_MICRO_USD: Final = 1_000_000_000
 
 
 def validate_reachable_url(url: str) -> None:
-    """Refuse an address that leads where tenants may not."""
+    """Refuse an address that tenants' endpoints may not use."""
     if flaw := url_flaw(url, settings.REACHABLE_NETWORKS):
         raise ValidationError(flaw)
 
 
 class SecretManager(models.Manager["SealedSecret"]):
-    """Leaves out what people's database role may not read; whoever opens a secret asks for it."""
+    """A manager that does not load the sealed text, which people's database role may not read.
+
+    Code that decrypts a secret selects the text explicitly.
+    """
 
     def get_queryset(self) -> models.QuerySet["SealedSecret"]:
-        """Without the sealed text."""
+        """Return a queryset that does not load the sealed text."""
         return super().get_queryset().defer("ciphertext")
 
 
 class SealedSecret(models.Model):
-    """A key of somebody else's service, encrypted. People lay it down and never see it again; only workers open it.
+    """An encrypted key of an external service. People store it and never see it again; only workers decrypt it.
 
-    It is no governed row: the row that uses it names it by number, so that its change records tell when the key changed.
+    It is not a governed row. The governed row that uses it refers to its id, so that the row's change records show when the key
+    changed.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
@@ -52,7 +56,7 @@ class SealedSecret(models.Model):
 
 
 class Endpoint(Governed):
-    """An address that speaks the Messages API, with the key it wants (R131)."""
+    """An address that serves the Messages API, with its key (R131)."""
 
     key = models.CharField(max_length=40, validators=[key_rule])
     title = models.CharField(max_length=120, validators=[validate_storable_text])
@@ -60,9 +64,9 @@ class Endpoint(Governed):
         "address",
         max_length=300,
         validators=[validate_storable_text, validate_reachable_url],
-        help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
+        help_text="Such as https://models.example. Another host, port or scheme deletes the key. Enter it again then.",
     )
-    # The database holds the reference within the tenant, and a key goes once nothing names it.
+    # The database keeps the reference within the tenant, and deletes a key that no row refers to.
     secret = models.ForeignKey(SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+")
 
     noun = "endpoint"
@@ -84,7 +88,7 @@ class Endpoint(Governed):
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is kept for it."""
+        """Whether a key is stored for the endpoint."""
         return self.secret_id is not None
 
 
@@ -92,20 +96,20 @@ def _price_field(label: str) -> "models.PositiveIntegerField[int, int]":
     return models.PositiveIntegerField(
         label,
         validators=[MaxValueValidator(HIGHEST_MICRO_USD)],
-        help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
+        help_text="Millionths of a US dollar for a million tokens: 2000000 is two dollars.",
     )
 
 
 class ModelPrice(Governed):
-    """What a model costs this tenant from a moment on; it stands above the price list that ships with the product."""
+    """This tenant's price of a model from a given moment on. It overrides the product's price list."""
 
     model = models.CharField(
         max_length=80,
         validators=[model_rule],
-        help_text="A model's name, or the beginning of one and a star, such as gpt-*. The longest that fits decides.",
+        help_text="A model's name, or a prefix followed by a star, such as gpt-*. The longest match applies.",
     )
     valid_from = models.DateTimeField(
-        "from", help_text="Calls asked from then on are priced so; earlier ones keep theirs."
+        "from", help_text="Calls from then on have these prices; earlier ones keep theirs."
     )
     input_micro_usd = _price_field("input")
     output_micro_usd = _price_field("output")

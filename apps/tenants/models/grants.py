@@ -1,4 +1,4 @@
-"""What differs from the role templates: in a whole tenant, by agent, and for one member; with the guardian tables that hold it."""
+"""Grants that differ from the role templates, for a whole tenant, for an agent, or for a member, and their guardian tables."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Final
@@ -13,13 +13,13 @@ from apps.governance.models.base import GovernedQuerySet
 from apps.governance.policy.policy_table import POLICY, Act, default_grants
 
 NO_GRANT_LEFT: Final = (
-    "Grant at least one permission: a role without any would hold its template again. To stop a role altogether, deactivate"
-    " its members or throw a switch."
+    "Grant at least one permission: a role without any would get its template's again. To stop a role altogether, deactivate"
+    " its members or use a kill switch."
 )
 
 
 class RoleGrants(Governed):
-    """What a role may do in the whole tenant, in place of what its template grants. The role floor still caps it."""
+    """The permissions of a role in the whole tenant, in place of its template. They can never exceed the policy."""
 
     role = models.CharField(max_length=20, choices=[(Role.OPERATOR.value, "Operators"), (Role.AGENT.value, "Agents")])
     permissions = models.JSONField(default=list, blank=True)
@@ -36,12 +36,12 @@ class RoleGrants(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "role"],
                 name="role_has_one_row_of_grants_per_tenant",
-                violation_error_message="This role has grants of its own in this tenant already; change those.",
+                violation_error_message="This role has grants of its own in this tenant already. Change those.",
             ),
             models.CheckConstraint(
                 condition=models.Q(role__in=[Role.OPERATOR.value, Role.AGENT.value]),
                 name="grants_differ_for_operators_and_agents",
-                violation_error_message="A tenant changes the grants of operators and agents. Admins have all.",
+                violation_error_message="Only the grants of operators and agents can be changed. Admins have all permissions.",
             ),
             models.CheckConstraint(
                 condition=~models.Q(permissions=[]), name="role_keeps_a_grant", violation_error_message=NO_GRANT_LEFT
@@ -53,17 +53,17 @@ class RoleGrants(Governed):
 
     @property
     def withheld(self) -> list[str]:
-        """What the role's template grants and the tenant does not."""
+        """The permissions of the role's template that the tenant withholds."""
         return sorted(default_grants(Role(self.role)) - set(self.permissions))
 
     def clean(self) -> None:
-        """Refuse what the role can never hold."""
+        """Refuse permissions that the role may never have."""
         if self.role in set(Role):
             _refuse_beyond_floor(self.permissions, Role(self.role))
 
 
 class AgentGrants(Governed):
-    """What a role may do with the rows of one agent, in place of what it may do elsewhere. The role floor still caps it."""
+    """The permissions of a role on the rows of one agent, in place of its other permissions. They can never exceed the policy."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="role_grants")
     role = models.CharField(
@@ -83,12 +83,12 @@ class AgentGrants(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "agent", "role"],
                 name="agent_has_one_row_of_grants_per_role",
-                violation_error_message="This role has grants of its own on that agent already; change those.",
+                violation_error_message="This role has grants of its own on that agent already. Change those.",
             ),
             models.CheckConstraint(
                 condition=models.Q(role__in=[Role.OPERATOR.value, Role.AGENT.value]),
                 name="grants_differ_for_operators_and_agents_only",
-                violation_error_message="Grants differ by agent for operators and for the agent itself. Admins have all.",
+                violation_error_message="Only operators and the agent itself have grants on an agent. Admins have all.",
             ),
         ]
 
@@ -96,7 +96,7 @@ class AgentGrants(Governed):
         return f"{self.get_role_display()} on agent {self.agent_id}"
 
     def clean(self) -> None:
-        """Refuse what the role can never hold."""
+        """Refuse permissions that the role may never have."""
         if self.role in set(Role):
             _refuse_beyond_floor(self.permissions, Role(self.role))
 
@@ -104,12 +104,14 @@ class AgentGrants(Governed):
 def _refuse_beyond_floor(names: Iterable[str], role: Role) -> None:
     if unknown := sorted(set(names) - default_grants(role)):
         raise ValidationError(
-            {"permissions": f"No grant lifts the role floor, or there is none such: {', '.join(unknown)}."}
+            {
+                "permissions": f"The role floor does not allow these permissions, or they do not exist: {', '.join(unknown)}."
+            }
         )
 
 
 class MemberLimit(Governed):
-    """An act that a member may do for some agents only; with no agent named, nowhere."""
+    """A limit that confines a member's act to some agents. If it names no agent, the member may not perform the act at all."""
 
     member = models.ForeignKey("tenants.Membership", on_delete=models.PROTECT, related_name="limits")
     limited_act = models.CharField("act", max_length=40)
@@ -125,7 +127,7 @@ class MemberLimit(Governed):
             models.UniqueConstraint(
                 fields=["tenant", "member", "limited_act"],
                 name="member_is_limited_once_per_act",
-                violation_error_message="This member is limited in that act already; change that limit.",
+                violation_error_message="This member has a limit for this act already. Change that limit.",
             ),
         ]
 
@@ -133,9 +135,11 @@ class MemberLimit(Governed):
         return f"{self.limited_act} of member {self.member_id}"
 
     def clean(self) -> None:
-        """Refuse to limit what no operator may anyway."""
+        """Refuse an act that operators may not perform anyway."""
         if self.limited_act not in {act.value for act in Act if Role.OPERATOR in POLICY[act].allowed}:
-            raise ValidationError({"limited_act": f"Operators have no act {self.limited_act} that could be limited."})
+            raise ValidationError(
+                {"limited_act": f"{self.limited_act} is not an act of operators, so it cannot be limited."}
+            )
 
 
 class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
@@ -145,13 +149,16 @@ class RoleTemplateGroupObjectPermission(GroupObjectPermissionBase):
 
 
 class TenantGroupObjectPermission(GroupObjectPermissionBase):
-    """Guardian's direct table: a grant of a tenant that differs from the template, as `RoleGrants` says."""
+    """Guardian's direct table: a tenant's own grant. Every row needs a row of `RoleGrants`."""
 
     content_object = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE)
 
 
 class AgentGroupObjectPermission(GroupObjectPermissionBase):
-    """Guardian's direct table: a grant of a role on one agent. Each stands and falls with the row it was written from."""
+    """Guardian's direct table: a role's grant on one agent.
+
+    It is deleted together with the row of `AgentGrants` that it mirrors.
+    """
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     content_object = models.ForeignKey("tenants.Agent", on_delete=models.CASCADE)
@@ -162,7 +169,7 @@ class AgentGroupObjectPermission(GroupObjectPermissionBase):
 
 
 class AgentUserObjectPermission(UserObjectPermissionBase):
-    """Guardian's direct table: an agent for which a limited member may. Each stands and falls with its limit."""
+    """Guardian's direct table: one agent in a member's limit. It is deleted together with the limit."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     content_object = models.ForeignKey("tenants.Agent", on_delete=models.CASCADE)

@@ -1,4 +1,4 @@
-"""People, and their membership of tenants."""
+"""People, and their memberships in tenants."""
 
 from typing import ClassVar, Final, Self
 
@@ -11,7 +11,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
 
-# What a person may be in a tenant.
+# The roles that a person can have in a tenant.
 ROLES: Final = [(Role.OPERATOR.value, "Operator"), (Role.ADMIN.value, "Admin")]
 
 
@@ -19,13 +19,13 @@ class User(AbstractUser):
     """A person who signs in, or an agent's service user, which never does."""
 
     is_service = models.BooleanField(default=False, editable=False)
-    # Sessions carry a hash of it: a higher number ends those that are open.
+    # Sessions carry a hash of this number; incrementing it ends open sessions.
     session_generation = models.PositiveIntegerField(default=0, editable=False)
-    # Since when it is known that whoever signs in owns the address; the database forgets it when the address changes.
+    # When the person who signs in proved to own the address. The database clears it when the address changes.
     email_verified_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Since when the account is in the hands it is in: what was accepted before, another accepted.
+    # When the current owner took over the account. Invitations that were accepted earlier were accepted by another person.
     account_claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
-    # Since when a code is asked for beside the password; a session that showed none since then acts nowhere.
+    # The moment from which sign-in also requires a code. A session that has entered no code since is not accepted.
     second_factor_enabled_at = models.DateTimeField("second factor", null=True, blank=True, editable=False)
 
     class Meta(AbstractUser.Meta):
@@ -35,7 +35,7 @@ class User(AbstractUser):
                 name="username_is_unique_ignoring_case",
                 violation_error_message="There is a person of this name already.",
             ),
-            # R016: an agent with staff or superuser rights would open every gate.
+            # R016: an agent's service user with staff or superuser rights would pass every check.
             models.CheckConstraint(
                 condition=models.Q(is_service=False) | models.Q(is_staff=False, is_superuser=False),
                 name="service_user_is_neither_staff_nor_superuser",
@@ -49,13 +49,13 @@ class User(AbstractUser):
         return salted_hmac(key_salt, known_by, secret=secret, algorithm="sha256").hexdigest()
 
 
-# Whoever was invited is a member once they used the link while the account was theirs, or own the address beyond doubt.
+# An invited person is a member once they have used the link under their current account, or are known to own the address.
 ACCEPTED_MEMBERSHIP: Final = models.Q(is_active=True) & (
     models.Q(user__email_verified_at__isnull=False)
     | models.Q(accepted_at__isnull=False, user__account_claimed_at__isnull=True)
     | models.Q(accepted_at__gte=models.F("user__account_claimed_at"))
 )
-# A link is still to be used: before the first time, after a reset, and once the account is in other hands.
+# Memberships whose link must still be used: before the first sign-in, after a reset, or after the account changed its owner.
 PENDING_MEMBERSHIP: Final = models.Q(is_active=True, user__email_verified_at__isnull=True) & (
     models.Q(accepted_at__isnull=True)
     | models.Q(accepted_at__lt=models.F("reset_at"))
@@ -64,10 +64,10 @@ PENDING_MEMBERSHIP: Final = models.Q(is_active=True, user__email_verified_at__is
 
 
 class MembershipQuerySet(GovernedQuerySet["Membership"]):
-    """Memberships, each with whether a link is still to be used, and whether a code is asked for beside the password."""
+    """Filters for memberships, annotated with whether a link must still be used and whether sign-in requires a code."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """The tenant's."""
+        """Return the tenant's memberships."""
         is_pending = models.Case(
             models.When(PENDING_MEMBERSHIP, then=True), default=False, output_field=models.BooleanField()
         )
@@ -79,7 +79,7 @@ class MembershipQuerySet(GovernedQuerySet["Membership"]):
 
 
 class Membership(Governed):
-    """A person's role in a tenant. It opens nothing until the person accepted it."""
+    """A person's role in a tenant. It grants nothing until the person has accepted the membership."""
 
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=ROLES)
@@ -109,5 +109,5 @@ class Membership(Governed):
 
     @property
     def awaits_its_person(self) -> bool:
-        """Whether a link is still to be used: none was so far, or none since the last reset."""
+        """Whether a link must still be used: none has been used yet, or none since the last reset."""
         return self.accepted_at is None or (self.reset_at is not None and self.reset_at > self.accepted_at)

@@ -11,13 +11,13 @@ from django.db.models.functions import Now
 
 
 class AccountEvent(models.Model):
-    """One change of how a person signs in. Rows are added, and go with their time; none is ever changed."""
+    """One change of a person's sign-in. Rows are never changed, and are deleted when they expire."""
 
     class Kind(models.TextChoices):
-        """What happened, as its person reads it."""
+        """The kind of change, labelled for the person to read."""
 
         PASSWORD_SET = "password_set", "The password was changed"
-        CREDENTIALS_RESET = "credentials_reset", "The password was made worthless and every session ended"
+        CREDENTIALS_RESET = "credentials_reset", "The password was invalidated and every session ended"
         FACTOR_SET = "factor_set", "A second factor was set up"
         FACTOR_DROPPED = "factor_dropped", "The second factor was removed"
         CODES_RENEWED = "codes_renewed", "New recovery codes were made"
@@ -26,7 +26,7 @@ class AccountEvent(models.Model):
 
     user = models.ForeignKey("tenants.User", db_index=False, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    ip_address = models.CharField(max_length=45, blank=True, help_text="Empty: it was done to the person, not by them.")
+    ip_address = models.CharField(max_length=45, blank=True, help_text="Empty: an admin did it, not the person.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -38,10 +38,13 @@ class AccountEvent(models.Model):
 
 
 class SignInAttempts(models.Model):
-    """One name or one address, told by a keyed hash: what is typed into the wrong field stands nowhere."""
+    """The failed attempts of one name or address.
+
+    The subject is a keyed hash, since a password may be typed into the wrong field.
+    """
 
     subject = models.CharField(max_length=64, primary_key=True)
-    attempts = models.FloatField(help_text="What drains is no whole number.")
+    attempts = models.FloatField(help_text="Not an integer, because attempts decay over time.")
     last_attempt_at = models.DateTimeField(db_default=Now())
     refused_until = models.DateTimeField(db_default=Now())
 
@@ -53,12 +56,12 @@ class SignInAttempts(models.Model):
 
 
 class SecondFactor(models.Model):
-    """What makes a person's codes, sealed, and the last step of the clock whose code was used."""
+    """The sealed secret of a person's authenticator codes, and the time step of the last code that was used."""
 
     user = models.OneToOneField("tenants.User", primary_key=True, on_delete=models.CASCADE, related_name="+")
     ciphertext = models.TextField()
     last_step = models.BigIntegerField(
-        help_text="In steps of thirty seconds since 1970. An older code, or this one, opens nothing."
+        help_text="In steps of thirty seconds since 1970. The code of this step or an earlier one is not accepted."
     )
 
     def __str__(self) -> str:
@@ -66,7 +69,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A code that works once, for whoever lost the device; told by a keyed hash, and gone once used."""
+    """A recovery code for a lost device. It works once, is stored as a keyed hash, and is deleted when it is used."""
 
     user = models.ForeignKey("tenants.User", on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64, primary_key=True)

@@ -1,6 +1,6 @@
-"""`TenantSettings`, the one row of decisions for all agents of a tenant, and `StaffAccess`, a visit of platform staff.
+"""`TenantSettings`, a tenant's single row of settings for all its agents, and `StaffAccess`, a visit of platform staff.
 
-A visit lets a person of the platform's staff into a tenant of which they are no member. The tenant's members can read it.
+A visit gives a person of the platform's staff access to a tenant without a membership. The tenant's members can read about it.
 """
 
 from typing import ClassVar, Final
@@ -20,27 +20,27 @@ from apps.text_analysis.pii.tenant_patterns import MAX_TEMPLATES, TEMPLATES_CHAR
 
 
 def validate_timezone(name: str) -> None:
-    """Refuse a zone that the zone database does not have."""
+    """Refuse a name that is not in the time zone database."""
     if not is_time_zone(name):
         raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
 
 
 def validate_pii_patterns(written: str) -> None:
-    """Refuse what is no template, with the reasons."""
+    """Refuse invalid templates, with the reasons."""
     read = read_templates(written)
     if isinstance(read, UnusableTemplate):
         raise ValidationError(list(read.reasons))
 
 
 class TenantSettings(Governed):
-    """What a tenant decides for all its agents."""
+    """A tenant's settings for all its agents."""
 
     timezone = models.CharField(
         "time zone",
         max_length=60,
         default="UTC",
         validators=[validate_timezone],
-        help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
+        help_text="Such as Europe/Berlin. Agents get the date and time of this zone.",
     )
     ai_disclosure = models.CharField(
         "AI disclosure",
@@ -66,19 +66,19 @@ class TenantSettings(Governed):
         "reviewers for high risk",
         default=2,
         choices=[(1, "One, who may have written the words"), (2, "Two, who neither proposed nor edited the words")],
-        help_text="Who has to agree to what touches hard don'ts, the contract, autonomous sending or tools that pay.",
+        help_text="Who must approve changes of hard don'ts, the contract, autonomous sending or tools that make payments.",
     )
     proposal_days = models.PositiveSmallIntegerField(
         "days a proposal waits",
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(365)],
-        help_text="After so many days without a decision a proposal expires. It can be reopened.",
+        help_text="A proposal expires after this many days without a decision. It can be reopened.",
     )
     max_open_proposals = models.PositiveSmallIntegerField(
         "open proposals of an agent",
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text="An agent with so many open proposals has to revise one of them, or wait.",
+        help_text="An agent with this many open proposals must revise one of them, or wait.",
     )
     memory_review = models.CharField(
         max_length=10,
@@ -88,7 +88,7 @@ class TenantSettings(Governed):
             (MemoryReview.TAINTED.value, "Tainted: lines with a customer's or a tool's words wait for a person"),
             (MemoryReview.ALL.value, "All: whatever an agent writes to memory waits for a person"),
         ],
-        help_text="What agents write down of their own accord, and every customer's prompt would carry.",
+        help_text="Applies to text that agents write by themselves and that every customer's prompt would carry.",
     )
     learning_apply_mode = models.CharField(
         "what agents learn from corrections",
@@ -98,16 +98,17 @@ class TenantSettings(Governed):
             ("approval", "Approval: a new version waits for a person"),
             ("auto", "Auto: a new version is read at once"),
         ],
-        help_text="With auto a check by words looks at each bullet, and nobody else. Of bullets that meant harm in words that it"
-        " had not met it caught about three in four. The agent reads such bullets as data, not as instructions.",
+        help_text="With auto, only a word-based check reads each bullet, and no person. In tests it caught about three in"
+        " four harmful bullets with wordings that it had not seen. The agent reads such bullets as data, not as"
+        " instructions.",
     )
     day_budget_micro_usd = models.PositiveBigIntegerField(
         "budget of a day, in millionths of a US dollar",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="For all agents together, from midnight to midnight of the time zone; 20000000 is 20 dollars. Once it is spent,"
-        " what customers write waits for the next day. Empty: no budget.",
+        help_text="For all agents together, from midnight to midnight in the tenant's time zone; 20000000 is 20 dollars."
+        " Once it is spent, customers' messages wait for the next day. Empty: no budget.",
     )
 
     pii_patterns = models.TextField(
@@ -122,42 +123,43 @@ class TenantSettings(Governed):
     is_customer_proof_required = models.BooleanField(
         "profiles need a proof",
         default=True,
-        help_text="On: what is known of a customer is told to an agent only where your server signed who writes. Off: whoever is"
-        " named by a message is believed.",
+        help_text="On: an agent gets a customer's profile only if your server signed who the customer is. Off: the name in"
+        " a message is trusted.",
     )
     messages_per_minute = models.PositiveIntegerField(
         "messages of a customer in a minute",
         default=120,
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
-        help_text="More are refused until some time has passed. Of a thread that names nobody, those of the thread are counted.",
+        help_text="More are refused until some time has passed. In a thread without a customer's name, the thread's"
+        " messages are counted.",
     )
     messages_per_day = models.PositiveIntegerField(
         "messages of a customer in 24 hours",
         default=2000,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text="The same, counted over the last 24 hours.",
+        help_text="Counted over the last 24 hours.",
     )
     is_second_factor_required = models.BooleanField(
         "members need a second factor",
         default=False,
-        help_text="On: whoever has none is led to set one up before any other page opens, and the API refuses them.",
+        help_text="On: members without one must set one up before any other page opens, and the API refuses them.",
     )
     requests_per_minute = models.PositiveIntegerField(
         "requests of an agent or member in a minute",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="By REST and MCP, with all tokens of an agent together. More are refused until the minute is over. Empty: as many"
-        " as the installation takes.",
+        help_text="Over REST and MCP, for all tokens of an agent together. More are refused until the minute is over."
+        " Empty: the limit of the installation.",
     )
     requests_per_minute_of_tenant = models.PositiveIntegerField(
         "requests of all together in a minute",
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="The same of all agents and members of the tenant. The console is not counted.",
+        help_text="For all agents and members of the tenant together. The console is not counted.",
     )
-    # Stamped by rotating the key; the database holds both references within the tenant.
+    # Set by rotating the signing key. The database keeps both references within the tenant.
     proof_secret = models.ForeignKey(
         SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
     )
@@ -188,7 +190,7 @@ class TenantSettings(Governed):
 
     @property
     def has_proof_key(self) -> bool:
-        """Whether anybody can prove who they are."""
+        """Whether the tenant has a key to verify customers with."""
         return self.proof_secret_id is not None
 
 
@@ -196,7 +198,10 @@ VISIT_MINUTES: Final = 60
 
 
 class StaffAccess(Governed):
-    """Who looked in, why, and until when at most. It belongs to the tenant, whose members read it."""
+    """A visit of platform staff: the person, the reason, and the latest end.
+
+    The row belongs to the tenant, whose members can read it.
+    """
 
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
     reason = models.TextField("why", validators=[validate_storable_text, MaxLengthValidator(500)])

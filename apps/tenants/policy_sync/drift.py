@@ -1,4 +1,4 @@
-"""Everything that could differ from the policy, asked in one place."""
+"""All checks for deviations from the policy."""
 
 from apps.governance.database_drift.role_grants import rights_drift
 from apps.governance.database_drift.security_catalog import catalog_drift
@@ -9,7 +9,7 @@ from apps.tenants.policy_sync.policy_page import page_drift
 
 
 def policy_drift(using: str = "default") -> list[str]:
-    """One sentence for each difference; empty when the installation is what the policy says."""
+    """Return a sentence for each deviation from the policy; empty if there is none."""
     return [
         *_grant_drift(),
         *grants_beyond_floor(),

@@ -1,4 +1,4 @@
-"""Writes docs/policy.md from the policy table: acts by role, their fields, their surfaces, and rights in the database."""
+"""Generates docs/policy.md from the policy table: acts by role, their fields, their surfaces, and database privileges."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -47,12 +47,12 @@ customer. Only the owner may truncate a table.
 
 
 def page_path() -> Path:
-    """The path of the page in a checkout; an image has no docs."""
+    """Return the path of the page in a checkout. Images contain no docs."""
     return PROJECT / "docs" / "policy.md"
 
 
 def render_page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "".join(
         (
             _HEAD,
@@ -68,7 +68,7 @@ def render_page() -> str:
 
 
 def page_drift() -> list[str]:
-    """A sentence if the page is out of date."""
+    """Return a sentence if the page is out of date."""
     if not page_path().parent.is_dir() or (
         page_path().is_file() and page_path().read_text(encoding="utf-8") == render_page()
     ):
@@ -86,7 +86,7 @@ def _act_table() -> str:
 
 
 def verdict(rule: PolicyRule, role: Role) -> str:
-    """The permission of a role for an act: `yes`, `proposes` or `no`."""
+    """Return a role's permission for an act: `yes`, `proposes` or `no`."""
     return "yes" if role in rule.direct else "proposes" if role in rule.proposes else "no"
 
 

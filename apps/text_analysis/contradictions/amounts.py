@@ -1,4 +1,4 @@
-"""Amounts in sentences (durations, money, percentages, counts, times, dates) with their bounds, and when two amounts clash."""
+"""Amounts in sentences (durations, money, percentages, counts, times, dates) with their bounds, and conflicts between amounts."""
 
 import math
 import re
@@ -23,11 +23,14 @@ class Amount:
 
     @property
     def is_exact(self) -> bool:
-        """Return whether it is one amount or a range, not only a bound."""
+        """Return whether this is a single amount or a range, not only a bound."""
         return not (math.isinf(self.low) or math.isinf(self.high))
 
     def turned(self) -> "Amount":
-        """Return what a prohibition of it allows: never over ten is up to ten. A forbidden exact amount allows all others."""
+        """Return the amount that remains allowed if this one is forbidden: never over ten allows up to ten.
+
+        Forbidding an exact amount allows all others.
+        """
         low, high = (self.high, math.inf) if math.isinf(self.low) else (-math.inf, self.low)
         return Amount(self.dimension, low, high, self.unit, self.words, self.start, self.end)
 
@@ -37,7 +40,7 @@ _ROUGH_TOLERANCE: Final = 0.08
 
 
 def is_same_amount(first: Amount, second: Amount) -> bool:
-    """Return whether two amounts are equal, whatever their units: a month is thirty days, or four weeks."""
+    """Return whether two amounts are equal regardless of their units: a month is thirty days, or four weeks."""
     if first.unit != second.unit and {first.unit, second.unit} & _ROUGH_UNITS:
         return math.isclose(first.low, second.low, rel_tol=_ROUGH_TOLERANCE) and math.isclose(
             first.high, second.high, rel_tol=_ROUGH_TOLERANCE
@@ -46,7 +49,7 @@ def is_same_amount(first: Amount, second: Amount) -> bool:
 
 
 def has_overlap(first: Amount, second: Amount) -> bool:
-    """Return whether one value can satisfy both. Ranges that only touch do not overlap: up to thirty, and after thirty."""
+    """Return whether a value can satisfy both. Ranges that only touch, such as up to thirty and after thirty, do not overlap."""
     return (
         is_same_amount(first, second)
         or max(first.low, second.low) < min(first.high, second.high)
@@ -55,7 +58,7 @@ def has_overlap(first: Amount, second: Amount) -> bool:
 
 
 def _is_point_within(first: Amount, second: Amount) -> bool:
-    """Return whether one of the two is a single point within the other."""
+    """Return whether one of the amounts is a single point within the other."""
     return any(
         one.low == one.high and (two.low < one.low < two.high or (two.is_exact and two.low <= one.low <= two.high))
         for one, two in ((first, second), (second, first))
@@ -63,12 +66,12 @@ def _is_point_within(first: Amount, second: Amount) -> bool:
 
 
 def _is_compatible(first: Amount, second: Amount) -> bool:
-    """Return whether both may be right: thirty fits at most thirty."""
+    """Return whether both amounts may be right: thirty is compatible with at most thirty."""
     return first.low <= second.high and second.low <= first.high
 
 
 def has_conflict(first: Amount, second: Amount) -> bool:
-    """Return whether both cannot be right: different bounds of one kind, or amounts without overlap."""
+    """Return whether both amounts cannot be right: different bounds of one kind, or amounts without overlap."""
     if first.dimension != second.dimension or is_same_amount(first, second):
         return False
     if not first.is_exact and not second.is_exact:
@@ -198,7 +201,7 @@ _CONTEXT_CHARACTERS: Final = 24
 
 
 def find_amounts(text: str) -> tuple[Amount, ...]:
-    """Return every amount of a sentence, in order. Dates are read first, since they contain numbers."""
+    """Return the amounts of a sentence in order. Dates are parsed first, because they contain numbers."""
     reads = normalize_in_place(text)
     taken: list[tuple[int, int]] = []
     found: list[Amount] = []
@@ -210,14 +213,14 @@ def find_amounts(text: str) -> tuple[Amount, ...]:
 
 
 def normalize_in_place(text: str) -> str:
-    """Return the text in lower case without diacritics; every character keeps its position."""
+    """Return the text in lower case without diacritics, with every character at its original position."""
     if text.isascii():
         return text.lower()
     return "".join(known if len(known := normalize_word(letter)) == 1 else letter for letter in text)
 
 
 def _apply_bounds(reads: str, start: int, end: int, low: float, high: float) -> tuple[float, float, int, int]:
-    """Return low, high, and the positions of the amount including the words that bound it."""
+    """Return the low and high bound, and the positions of the amount including the words that bound it."""
     before = reads[max(start - _CONTEXT_CHARACTERS, 0) : start]
     after = reads[end : end + _CONTEXT_CHARACTERS]
     if low == high:
@@ -274,7 +277,7 @@ def _find_measures(reads: str, text: str) -> Iterator[Amount]:
         if known is None or (
             known[0] == "bare" and _NUMBER_LABEL.search(reads[: found.start()][-_CONTEXT_CHARACTERS:])
         ):
-            # A word read as a unit may be the beginning of the next amount.
+            # A word parsed as a unit may be the beginning of the next amount.
             at = max(found.end("high"), found.end("low"))
             continue
         dimension, unit, factor, end = known
@@ -287,7 +290,7 @@ def _find_measures(reads: str, text: str) -> Iterator[Amount]:
 
 
 def _parse_measure(found: re.Match[str]) -> tuple[str, str, float, int] | None:
-    """Return dimension, unit, factor and end of an amount; None for words that only look like one."""
+    """Return the dimension, unit, factor and end of an amount; None for words that only look like an amount."""
     unit, rate = found["unit"] or "", f"/{found['rate']}" if found["rate"] else ""
     number_end = found.end("high") if found["high"] else found.end("low")
     if found["before"]:
@@ -311,7 +314,7 @@ def _parse_count(found: re.Match[str], unit: str, number_end: int) -> tuple[str,
         return None
     counted = word_key(unit) if len(unit) > 2 else ""
     if counted:
-        # The noun remains a word of the sentence: it is the thing that is counted.
+        # The noun stays a word of the sentence, because it names what is counted.
         return f"count {counted}", counted, 1, number_end
     return ("bare", "", 1, number_end) if found["low"][0].isdigit() else None
 

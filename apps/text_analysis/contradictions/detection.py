@@ -1,10 +1,10 @@
 """Contradiction detection without a model: amounts, never and always, steps, forbidden things, and tools that are not allowed.
 
-Detection uses words and plain grammar. It misses paraphrases, and conclusions that follow from several lines together. It favours
-precision: a reviewer who is shown ten wrong findings reads none.
+Detection uses words and simple grammar. It misses paraphrases, and conclusions that follow only from several lines together. It
+favours precision, because a reviewer who is shown ten wrong findings stops reading them.
 
-The module also decides whether two statements concern one thing, and whether one forbids what the other does. A tool name is
-lower-case words joined by underscores.
+This module also decides whether two statements are about the same thing, and whether one forbids what the other does. A tool name
+is lower-case words joined by underscores.
 """
 
 import re
@@ -25,9 +25,9 @@ from apps.text_analysis.contradictions.statements import (
 )
 from apps.text_analysis.word_stems import AMOUNT_STOP_KEYS, word_key, word_keys
 
-# With this share of common words, two triggers are the same.
+# Two triggers that share this part of their words count as the same.
 _MIN_TRIGGER_OVERLAP: Final = 0.8
-# These words say how to speak or act, and do not change the direction of a step.
+# These words describe how to speak or act, and do not change what a step does.
 _MANNER_WORDS: Final = (
     "polite friendly calm kind apologise apologize thank patient empathy careful clear brief concise short greet"
 )
@@ -40,14 +40,14 @@ def is_alike(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def conflicting_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount] | None:
-    """Return the first amounts of the same thing that cannot both be right."""
+    """Return the first two amounts of the same thing that cannot both be right."""
     if not (one.amounts and two.amounts) or not _is_same_matter(one, two):
         return None
     mine, yours = _asserted_amounts(one), _asserted_amounts(two)
     for dimension in dict.fromkeys(each.dimension for each in mine):
         here = [each for each in mine if each.dimension == dimension]
         there = [each for each in yours if each.dimension == dimension]
-        # With several amounts on each side, words alone do not show which belong together; with one each there is no choice.
+        # If a side has several amounts, words do not show which ones belong together; with one on each side there is no choice.
         if len(here) == len(there):
             for pair in zip(here, there, strict=True):
                 if has_conflict(*pair):
@@ -56,7 +56,7 @@ def conflicting_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount]
 
 
 def _asserted_amounts(statement: Statement) -> list[Amount]:
-    """Return the amounts that a statement asserts: never over ten asserts up to ten; never ten asserts nothing about others."""
+    """Return the amounts that a statement asserts: never over ten asserts up to ten; never ten asserts no other amount."""
     if statement.force is not StatementForce.FORBIDS:
         return list(statement.amounts)
     return [each.turned() for each in statement.amounts if not each.is_exact]
@@ -81,13 +81,13 @@ def _topic_words(statement: Statement) -> frozenset[str]:
 
 
 def _is_narrowing(extra: frozenset[str], statement: Statement) -> bool:
-    """Return whether an extra word stands right before another one, as in international shipping."""
+    """Return whether an extra word directly precedes another word and narrows it, as in international shipping."""
     kept = [each for each in statement.about if each not in AMOUNT_STOP_KEYS]
     return any(before in extra and after not in extra for before, after in pairwise(kept))
 
 
 def is_violated_by(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
-    """Return whether the second statement does all that the first forbids: the forbidden act is more general or the same."""
+    """Return whether the second statement does what the first forbids: the forbidden act is the same or more general."""
     if not (
         no.subject <= yes.subject and no.condition <= yes.condition | yes.subject and no.exception <= yes.exception
     ):
@@ -118,7 +118,7 @@ def shared_words(no: Statement, yes: Statement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolNames:
-    """The tools that an agent may call, and other names that are known to be tools."""
+    """The tools that an agent may call, and other names known to be tools."""
 
     allowed: frozenset[str]
     known: frozenset[str] = frozenset()
@@ -151,7 +151,7 @@ def forbidden_tools(sentence: str, tools: ToolNames) -> tuple[str, ...]:
 
 
 class TextKind(StrEnum):
-    """The kind of a text; in a list of what to avoid, each line forbids without a negation."""
+    """The kind of a text. In a list of things to avoid, each line is a prohibition without a negation."""
 
     PERSONA = "persona"
     AVOID = "avoid"
@@ -161,7 +161,7 @@ class TextKind(StrEnum):
 
 
 class ContradictionKind(StrEnum):
-    """The way in which two lines contradict each other."""
+    """How two lines contradict each other."""
 
     AMOUNT = "amount"
     DATE = "date"
@@ -183,7 +183,7 @@ class NamedText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictingLine:
-    """A line, and its words that clash."""
+    """A line, and the words in it that conflict."""
 
     record: str
     line: int
@@ -193,7 +193,7 @@ class ConflictingLine:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionFinding:
-    """One contradiction, in a sentence for a reviewer; a tool that is not allowed contradicts no other line."""
+    """One contradiction, explained in a sentence for a reviewer; for a tool that is not allowed, there is no other line."""
 
     kind: ContradictionKind
     place: ConflictingLine
@@ -203,7 +203,7 @@ class ContradictionFinding:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLimits:
-    """Limits of a comparison: pairs of statements, and findings."""
+    """The limits of a comparison, in pairs of statements and in findings."""
 
     pairs: int = 200_000
     findings: int = 200
@@ -211,7 +211,7 @@ class ComparisonLimits:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionCheck:
-    """The findings; `is_whole` is false where a limit ended the comparison."""
+    """The findings; `is_whole` is false if a limit ended the comparison."""
 
     findings: tuple[ContradictionFinding, ...]
     pairs: int
@@ -222,13 +222,13 @@ class ContradictionCheck:
 class _ScopedStatement:
     statement: Statement
     written: NamedText
-    # The words of the runbook's purpose; other texts apply everywhere.
+    # The words of the runbook's purpose. Other kinds of text apply everywhere.
     scope: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedTexts:
-    """Texts indexed once for comparison with new ones; indexing takes longer than comparing."""
+    """Texts indexed once for comparison with new texts; indexing takes longer than comparing."""
 
     said: tuple[_ScopedStatement, ...]
 
@@ -246,7 +246,7 @@ def detect_contradictions(
 ) -> ContradictionCheck:
     """Return the contradictions of new texts with each other and with existing ones.
 
-    `tools` None skips the check of tool names.
+    If `tools` is None, tool names are not checked.
     """
     statements = [each for written in new for each in _scoped_statements(written)]
     others = standing.said if isinstance(standing, IndexedTexts) else IndexedTexts.of(standing).said
@@ -276,7 +276,7 @@ def _scoped_statements(written: NamedText) -> list[_ScopedStatement]:
 
 
 def _as_prohibition(statement: Statement) -> Statement:
-    """Return a line of a list of what to avoid as a prohibition, even if it only names the thing."""
+    """Return a line from a list of things to avoid as a prohibition, even if the line only names the thing."""
     return replace(statement, force=StatementForce.FORBIDS) if statement.force is StatementForce.DOES else statement
 
 
@@ -287,7 +287,7 @@ def _trigger_words(written: NamedText) -> frozenset[str]:
 def _candidate_pairs(
     statements: Sequence[_ScopedStatement], others: Sequence[_ScopedStatement]
 ) -> Iterator[tuple[_ScopedStatement, _ScopedStatement]]:
-    """Yield each pair that shares a word once; the new statement is first."""
+    """Yield each pair of statements that share a word once, with the new statement first."""
     by_key: dict[str, list[int]] = defaultdict(list)
     everything = [*statements, *others]
     for number, each in enumerate(everything):
@@ -304,7 +304,7 @@ def _compare_statements(first: _ScopedStatement, second: _ScopedStatement) -> Co
     if one.text == two.text:
         return None
     is_scoped = _has_different_scopes(first, second)
-    # The purposes of two runbooks describe situations, and these do not exclude each other.
+    # The purposes of two runbooks describe situations, which do not exclude each other.
     against = None if is_scoped or one.section == two.section == WHEN_TO_USE else _opposition_kind(first, second)
     if against is ContradictionKind.AVOIDED:
         return _opposition_finding(against, first, second)
@@ -340,14 +340,14 @@ def _opposition_finding(
 
 
 def _has_different_scopes(first: _ScopedStatement, second: _ScopedStatement) -> bool:
-    """Return whether both are steps for different situations; such steps cannot clash."""
+    """Return whether both are steps for different situations, so that they cannot conflict."""
     if not first.written.part is second.written.part is TextKind.SKILL or first.written.record == second.written.record:
         return False
     return not first.scope or not is_alike(first.scope, second.scope)
 
 
 def _is_opposed(forbidding: _ScopedStatement, doing: _ScopedStatement) -> bool:
-    """Return whether the second does what the first forbids, or requires what the first makes optional."""
+    """Return whether the second statement does what the first forbids, or requires what the first makes optional."""
     no, yes = forbidding.statement, doing.statement
     if (
         yes.force is not StatementForce.DOES

@@ -1,4 +1,4 @@
-"""Splits a text into statements: subject, condition, amounts, and whether each one forbids."""
+"""Splits a text into statements: subject, condition, amounts, and whether each statement forbids."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ MAX_STATEMENTS: Final = 2_000
 
 
 class StatementForce(StrEnum):
-    """Whether a statement says to do something, forbids it, or leaves it open."""
+    """Whether a statement requires something, forbids it, or leaves it open."""
 
     DOES = "does"
     FORBIDS = "forbids"
@@ -27,7 +27,10 @@ class StatementForce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One clause. `about` is ordered; `manner` narrows it (for gold members), `condition` says when, `exception` unless what."""
+    """One clause, with ordered words in `about`.
+
+    `manner` narrows it (for gold members), `condition` says when it applies, and `exception` unless what.
+    """
 
     line: int
     section: str
@@ -39,7 +42,7 @@ class Statement:
     amounts: tuple[Amount, ...]
     force: StatementForce
     is_strict: bool
-    # The condition is in a line above.
+    # The condition is on an earlier line.
     is_led: bool
 
     @property
@@ -68,7 +71,7 @@ _UNLESS: Final = (
 _CONDITION: Final = re.compile(
     rf"(?:^|(?<=\s))(?:(?P<when>{_WHEN})|(?P<unless>{_UNLESS}))\s(?P<rest>[^,:]{{1,400}}?)(?=,|:|\sthen\s|\sdann\s|$)"
 )
-# A phrase before the first comma, or a few words before a colon, apply to everything that follows.
+# A phrase before the first comma, or a few words before a colon, apply to everything after them.
 _LEADING_CONDITION: Final = re.compile(
     r"^\s*(?:(?:for|in|on|during|at|by|via|with|fur|bei|im|am|mit)\s(?P<rest>[^,:]{1,200})[,:]|(?P<label>\w+(?:\s\w+){0,4}):(?=\s|$))"
 )
@@ -79,7 +82,7 @@ _MANNER: Final = re.compile(
     rf"(?:^|(?<=\s))(?:{_FOR_WITHOUT_VERB}for|during|on|in|inside|outside|via|by|with|to|into|at|from|of|fur|bei|per|im|am)\s"
     r"(?:(?:the|a|an|our|their|your|its|all|any|every|each|der|die|das|den|dem)\s)?(?P<words>[^\W\d_][\w'-]{0,40}(?:\s[^\W\d_][\w'-]{0,40})?)"
 )
-# The event from which a period counts does not distinguish two rules.
+# Two rules do not differ in the event from which a period counts.
 _TIME_ANCHOR: Final = re.compile(
     r"\b(?:after|of|from|since|following|nach|ab|seit)\s(?:the\s|their\s|its\s|receiving\s|date of\s|der\s|dem\s)?"
     r"(?:date of )?(?:purchase|purchasing|buying|delivery|receipt|arrival|order|ordering|request|approval|payment"
@@ -110,7 +113,7 @@ _STRICT: Final = re.compile(
 
 
 def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
-    """Return the statements of a text, line by line. Text beyond the limits of lines and characters is not read."""
+    """Return the statements of a text line by line. Text beyond the limits of lines and characters is ignored."""
     found: list[Statement] = []
     section, above = "", _OpenConditions(-1, frozenset(), frozenset())
     for number, raw in enumerate(text.splitlines()[:MAX_LINES], start=first_line):
@@ -132,7 +135,7 @@ def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
 
 @dataclass(frozen=True, slots=True)
 class _OpenConditions:
-    """Conditions without a following clause yet, and the indentation of their line."""
+    """Conditions still without a clause, and the indentation of their line."""
 
     indent: int
     condition: frozenset[str]
@@ -140,7 +143,7 @@ class _OpenConditions:
 
 
 def parse_sections(text: str) -> dict[str, list[str]]:
-    """Return the lines below each heading; those above the first one have an empty name."""
+    """Return the lines below each heading; lines before the first heading have an empty heading."""
     found: dict[str, list[str]] = {"": []}
     section = ""
     for line in text.splitlines()[:MAX_LINES]:
@@ -163,7 +166,7 @@ def _split_sentences(line: str) -> Iterator[str]:
 
 
 def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple[list[Statement], _OpenConditions]:
-    """Return the clauses of one sentence with its conditions, and the conditions that remain open."""
+    """Return the clauses of a sentence with their conditions, and the conditions that stay open."""
     if not sentence or sentence.endswith("?"):
         return [], above
     measured = find_amounts(sentence)
@@ -179,7 +182,7 @@ def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple
         about, manner = _subject_and_manner(clause)
         inside = tuple(each for each in measured if start <= each.start < end)
         force = _statement_force(clause)
-        # A clause that is only a condition states the condition itself.
+        # A clause that consists only of a condition states that condition.
         if about or manner or (inside and condition):
             is_strict = force is StatementForce.FORBIDS or _STRICT.search(clause) is not None
             found.append(
@@ -192,7 +195,7 @@ def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple
 
 def _blank_spans(reads: str, spans: Sequence[tuple[int, int]]) -> str:
     for start, end in spans:
-        # Not a space: the pattern would read it as the beginning of the comma behind it.
+        # Not a space, because the pattern would treat a space as the beginning of the following comma.
         reads = reads[:start] + "\x00" * (end - start) + reads[end:]
     return reads
 
@@ -217,15 +220,15 @@ _NEGATION_KEYS: Final = frozenset({"not"})
 
 
 def _negation_key(words: str) -> str:
-    """Return the key of a condition; a negated condition has another key."""
+    """Return the key of a condition; a negated condition has a different key."""
     return "not" if _FORBIDS.search(words) else ""
 
 
 def _split_clauses(main: str, measured: Sequence[Amount]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of clauses; a part that is too short alone stays with the one before it."""
+    """Yield the spans of clauses; a part that is too short to be a clause is merged with its neighbour."""
     start = 0
     for found in _CLAUSE_BREAK.finditer(main):
-        # Amounts are blanked, so a separator may lie between two of them.
+        # Amounts are blanked out, so a separator may lie between two of them.
         if _is_whole_clause(main, start, found.start(), measured) and _is_whole_clause(
             main, found.end(), len(main), measured
         ):

@@ -1,4 +1,4 @@
-"""Finds personal numbers: cards, accounts, identity numbers, telephones, and long numbers of unknown kind."""
+"""Finds personal numbers: cards, accounts, identity numbers, telephone numbers, and long numbers of unknown kind."""
 
 import re
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _is_luhn(digits: str) -> bool:
 
 
 def telephones_in(text: str) -> Iterator[FoundSpan]:
-    """Yield telephone numbers and any other long number; prices, dates and similar numbers are masked before."""
+    """Yield telephone numbers and any other long number; prices, dates and similar numbers are hidden beforehand."""
     for found in _DIGIT_RUN.finditer(text):
         if kind := _number_kind(text, found):
             yield *found.span(), kind
@@ -108,11 +108,11 @@ def _number_kind(text: str, run: re.Match[str]) -> str:
         return ""
     if _PHONE_SHAPE.fullmatch(written):
         return PHONE
-    # 12 15 18 21 is a list of figures, however long it is.
+    # 12 15 18 21 is a list of figures, however long.
     return NUMBER if digits >= LONG_NUMBER_DIGITS and max(groups) >= 3 else ""
 
 
 def _can_be_one_number(written: str) -> bool:
-    """Return whether a run may be one number. Ranges and alternatives may not: 408/409/429, 1.5-2.1, 1000 / 2000."""
+    """Return whether a run may be a single number. Ranges and alternatives may not: 408/409/429, 1.5-2.1, 1000 / 2000."""
     several = written.count("/") > 1 or ("." in written and ("-" in written or "/" in written))
     return not several and (" / " not in written or written.startswith(("0", "(")))

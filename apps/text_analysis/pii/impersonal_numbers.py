@@ -1,4 +1,4 @@
-"""Numbers that identify nobody however long they are: dates, times, prices, versions, error codes."""
+"""Numbers that identify nobody, however long: dates, times, prices, versions, error codes."""
 
 import re
 from typing import Final
@@ -30,11 +30,11 @@ _STANDARD_PREFIX = (
     r"(?:ISO|IEC|IEEE|RFC|DIN|EN|ANSI|CVE|CWE|KB|ORA|ERR|PEP|USB|HTTP|TLS|AES|SHA|UTF|PSU|E|BSI|NIST|GDPR|PCI)"
 )
 
-# Never a telephone number, whatever text comes before it.
+# Never a telephone number, whatever precedes it.
 _VERSION_WORD = r"v|version|ver\.?|release|build|firmware|python|django|ios|android|windows|macos|chrome|firefox"
 _GROUPED_NUMBER = r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}(?:\.[0-9]{1,4})?"
 
-# Never a telephone number, whatever text comes before it.
+# Never a telephone number, whatever precedes it.
 _IMPERSONAL_PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -55,7 +55,7 @@ _IMPERSONAL_PATTERNS: Final = tuple(
         rf"{WORD_START}[a-z]{{3,20}}-[0-9]{{1,2}}{WORD_END}",
     )
 )
-# A telephone number may look like these, so they are not kept where the text announces one.
+# A telephone number may look like these, so they do not count as impersonal after words that announce a telephone number.
 _LIKELY_IMPERSONAL_PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -88,7 +88,7 @@ CONTEXT_CHARACTERS: Final = 40
 
 
 def hide_impersonal_numbers(text: str) -> str:
-    """Return a folded text with impersonal numbers overwritten, so that no finder takes them or matches across them."""
+    """Return a folded text with impersonal numbers overwritten, so that no finder matches them or across them."""
     for pattern in _IMPERSONAL_PATTERNS:
         text = pattern.sub(_keep_match, text)
     for pattern in _LIKELY_IMPERSONAL_PATTERNS:

@@ -1,4 +1,4 @@
-"""Finds names by which people introduce themselves or sign a message; a found name counts as known from then on."""
+"""Finds names with which people introduce themselves or sign a message; a found name counts as a known value from then on."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Final
 
 from apps.text_analysis.pii.known_values import KnownValues
 
-# Longer texts are not chat messages; people give their names at the beginning or end.
+# Longer texts are not chat messages. People give their names at the beginning or the end.
 READ_CHARACTERS: Final = 4_000
 MAX_NAME_WORDS: Final = 3
 
@@ -18,7 +18,7 @@ _NAME_INTRODUCTION: Final = re.compile(
     rf"|je m['\u2019]appelle|mon nom est|mi chiamo|il mio nome è|me chamo|meu nome é)[ \t]+{_WORDS}",
     re.IGNORECASE,
 )
-# After these phrases, one word may be anything (I am German, this is Urgent), but two are a name.
+# After these phrases, one word may be anything (I am German, this is Urgent), but two words are a name.
 _SELF_INTRODUCTION: Final = re.compile(rf"\b(?:i am|i['\u2019]m|ich bin|je suis)[ \t]+{_WORDS}", re.IGNORECASE)
 _OPENING_INTRODUCTION: Final = re.compile(
     rf"\A\W*(?:(?:hello|hi|hey|hallo|dear|good \w+|guten \w+)\b[\w ]{{0,20}}[,.!]*\s*)?"
@@ -33,7 +33,7 @@ _SIGNATURE: Final = re.compile(
 _TITLES: Final = frozenset(
     ("mr", "mrs", "ms", "miss", "dr", "prof", "herr", "frau", "señor", "señora", "madame", "monsieur")
 )
-# Capitalised because of their position or by spelling rules, and no name.
+# Words capitalised for their position or by spelling rules, which are not names.
 _NOT_A_NAME: Final = frozenset(
     re.findall(
         r"\w+",
@@ -45,7 +45,7 @@ _NOT_A_NAME: Final = frozenset(
 
 
 def find_introduced_names(text: str) -> KnownValues:
-    """Return the names that people give as their own. Text all in capitals, or all in lower case, does not mark names."""
+    """Return the names that people give as their own. Text entirely in capitals or lower case does not mark names."""
     if text.isupper():
         return KnownValues()
     return KnownValues(names=frozenset(_find_names(text[:READ_CHARACTERS], text[-READ_CHARACTERS:])))
@@ -65,7 +65,7 @@ def _find_names(begin: str, end: str) -> Iterator[str]:
 
 
 def _capitalised_words(text: str) -> Iterator[str]:
-    """Yield the words up to the first that is no part of a name; a title before them is skipped, a full stop ends them."""
+    """Yield the words up to the first one that is not part of a name. A preceding title is skipped; a full stop ends the name."""
     for word in text.split():
         bare = word.rstrip(".\u2019'-")
         plain = bare.casefold()

@@ -13,7 +13,7 @@ ID: Final = "id"
 LEAST_CHARACTERS: Final = 4
 PHRASE_WORDS: Final = 16
 
-# Names that are also common words: in lower case they are the word.
+# Names that are also common words; in lower case they count as the common word.
 ORDINARY_WORDS: Final = frozenset(
     re.findall(
         r"\w+",
@@ -36,7 +36,7 @@ _UNSPACED_SCRIPT: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\
 
 @dataclass(frozen=True, slots=True)
 class KnownValues:
-    """Names of people, and values that belong to one of them, as they were written originally."""
+    """Names of people, and values that belong to them, in their original spelling."""
 
     names: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class KnownValues:
 
 @dataclass(slots=True)
 class _PhraseNode:
-    """The words that may follow in a phrase tree, and the kind of the value that ends here."""
+    """A node of the phrase tree: the words that may follow, and the kind of the value that ends at this node."""
 
     kind: str = ""
     after: "dict[str, _PhraseNode]" = field(default_factory=dict)
@@ -55,21 +55,21 @@ class _PhraseNode:
 
 @dataclass(frozen=True, slots=True)
 class KnownPhrases:
-    """Known values as a tree of words, so that a text is read once however many there are."""
+    """Known values as a tree of words, so that a text is read once regardless of their number."""
 
     words: _PhraseNode
     unspaced: tuple[str, ...]
 
 
 def codes_in(spoken: Iterable[str]) -> frozenset[str]:
-    """Return codes with digits in a conversation: order numbers, user ids, flight numbers; no dates, prices or error codes."""
+    """Return codes with digits from a conversation (order numbers, user ids), but no dates, prices or error codes."""
     return frozenset(
         code.lower() for text in spoken for code in _CODE.findall(hide_impersonal_numbers(fold(text).text))
     )
 
 
 def build_phrases(known: KnownValues) -> KnownPhrases:
-    """Return the values that can be searched for; one of fewer than four letters and digits identifies nobody."""
+    """Return the values as phrases to search for, without values of fewer than four letters and digits, which identify nobody."""
     tree = _PhraseNode()
     for name in known.names:
         words = [word.casefold() for word in _WORD.findall(fold(name).text)]
@@ -93,7 +93,10 @@ def _add_phrase(tree: _PhraseNode, words: Sequence[str], kind: str) -> None:
 
 
 def find_known_values(text: str, looked_for: KnownPhrases) -> Iterator[tuple[int, int, str]]:
-    """Yield each known value in a folded text: start, end and kind. The longer of two at one place; adjacent names as one."""
+    """Yield the start, end and kind of each known value in a folded text.
+
+    Of two values at one position the longer counts; adjacent names are yielded as one.
+    """
     for name in looked_for.unspaced:
         for found in re.finditer(re.escape(name), text):
             yield found.start(), found.end(), NAME
@@ -128,5 +131,5 @@ def _longest_match(text: str, words: Sequence[re.Match[str]], node: _PhraseNode)
 
 
 def _is_written_as_name(word: str) -> bool:
-    """Return whether one part of a name counts as a name: capitalised, or no common word and of four letters or more."""
+    """Return whether one part of a name is written as a name: capitalised, or at least four letters and not a common word."""
     return word[0].isupper() or (len(word) >= LEAST_CHARACTERS and word not in ORDINARY_WORDS)

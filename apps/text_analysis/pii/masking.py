@@ -1,4 +1,4 @@
-"""Masks personal data in a text before anything is learned from it or it leaves the installation."""
+"""Masks personal data in a text before anything is learned from the text or it leaves the installation."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ _Finder: TypeAlias = "Callable[[str], Iterable[FoundSpan]]"
 
 @dataclass(frozen=True, slots=True)
 class PiiFinding:
-    """One masked item: its position in the original text, and the token in its place."""
+    """One masked item: its position in the original text, and the token that replaces it."""
 
     kind: str
     start: int
@@ -55,18 +55,18 @@ class MaskedText:
 
 @dataclass(frozen=True, slots=True)
 class PiiMasker:
-    """A masker for general patterns, known values, and a tenant's templates."""
+    """Masks general patterns, known values, and a tenant's templates."""
 
     known: KnownPhrases
     templates: tuple[PiiTemplate, ...] = ()
 
     @classmethod
     def against(cls, known: KnownValues, *, templates: Iterable[PiiTemplate] = ()) -> Self:
-        """Return a masker that has indexed the known values once, for many texts."""
+        """Return a masker that indexes the known values once, for many texts."""
         return cls(build_phrases(known), tuple(templates))
 
     def mask(self, text: str) -> MaskedText:
-        """Replace each private item by a token such as [e-mail]; masking the result again changes nothing."""
+        """Replace each item of personal data with a token such as [e-mail]. Masking the result again changes nothing."""
         folded = fold(text)
         rounds = islice(self._search_rounds(_blank_tokens(folded.text, self.templates)), MAX_ROUNDS)
         taken = sorted(chain.from_iterable(takewhile(bool, rounds)))
@@ -74,13 +74,13 @@ class PiiMasker:
         return MaskedText(_replace_findings(text, findings), findings)
 
     def _search_rounds(self, text: str) -> Iterator[list[FoundSpan]]:
-        """Search until nothing is found: masking one item may shorten a run that was too long to match."""
+        """Search until nothing is found, because masking one item may shorten a run that was too long to match."""
         while True:
             text, found = self._search_once(text)
             yield found
 
     def _search_once(self, text: str) -> tuple[str, list[FoundSpan]]:
-        """Run all finders once, each on the text that the ones before it left."""
+        """Run all finders once, each on the text left by the previous ones."""
         taken = []
         for find in self._finders(text):
             characters = list(text)
@@ -92,10 +92,10 @@ class PiiMasker:
         return text, taken
 
     def _finders(self, text: str) -> Iterator[_Finder]:
-        """Yield the finders, the most reliable first; numbers come last, once prices and dates are masked.
+        """Yield the finders, most reliable first; numbers come last, when prices and dates are hidden.
 
-        Patterns come before known values: the digits at the end of a telephone number, or the postcode of an address,
-        may be known as a code, and one item is masked once. A match that is only a part of a known value is dropped.
+        Patterns come before known values, because the last digits of a telephone number or the postcode of an address may also
+        be a known code, and each item is masked once. A match that is only a part of a known value is dropped.
         """
         yield lambda text: _template_matches(text, self.templates)
         yield _emails_in

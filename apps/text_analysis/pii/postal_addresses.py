@@ -1,4 +1,4 @@
-"""Finds postal addresses in English, German, French and Spanish form."""
+"""Finds postal addresses in their English, German, French and Spanish forms."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def _any_of(words: str) -> str:
     return f"(?:{'|'.join(words.split())})"
 
 
-# Every repetition is bounded, since a customer chooses the text.
+# Every repetition is bounded, because a customer chooses the text.
 _LETTER = r"[^\W\d_]"
 _WORD = rf"{_LETTER}[^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}}+\.?"
 _UPPER = rf"(?-i:[^\W\d_a-z]{_LETTER}{{0,24}})"
@@ -43,7 +43,7 @@ _TOWN = rf"(?:, {{0,2}}{_CITY}(?:, {_STATE})?)?"
 _STREETS = _any_of(
     "street str? road rd avenue ave lane ln boulevard blvd terrace crescent highway hwy parkway pkwy mews gardens alley"
 )
-# Words with other meanings: they count as streets only where every word before them is capitalised.
+# Words with other meanings too; they count as streets only if every word before them is capitalised.
 _AMBIGUOUS_STREETS = _any_of(
     "Drive Dr Court Ct Way Place Pl Square Sq Close Circle Cir Grove Row Trail Walk Hill Park View Loop"
 )
@@ -132,7 +132,7 @@ _PATTERNS: Final = tuple(
 
 
 def addresses_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield streets with numbers, post boxes and postcodes, each with the town that follows."""
+    """Yield streets with numbers, post boxes and postcodes, each with the town that follows it."""
     for pattern in _PATTERNS:
         for found in pattern.finditer(text):
             yield *found.span("part" if pattern.groupindex else 0), ADDRESS

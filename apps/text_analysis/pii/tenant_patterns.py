@@ -1,4 +1,4 @@
-"""A tenant's own numbers, written as a template: `POL-######` finds POL-482113."""
+"""A tenant's own numbers, written as a template: `POL-######` matches POL-482113."""
 
 import re
 from collections.abc import Iterator
@@ -23,9 +23,9 @@ _TEMPLATE_PART: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PiiTemplate:
-    """`#` is a digit, `@` a letter, `*` either; `{2,8}` behind one repeats it.
+    """A template: `#` is a digit, `@` a letter, `*` either; `{2,8}` repeats the placeholder before it.
 
-    Every other character matches itself, in any case.
+    Every other character matches itself, in upper or lower case.
     """
 
     label: str
@@ -38,7 +38,7 @@ class PiiTemplate:
 
 @dataclass(frozen=True, slots=True)
 class UnusableTemplate:
-    """A template that is refused, and why, for the operator who wrote it."""
+    """A refused template, and the reason for the operator who wrote it."""
 
     reasons: tuple[str, ...]
 
@@ -54,11 +54,11 @@ class _TemplatePart:
     def pattern(self) -> str:
         if not self.is_place:
             return re.escape(self.written)
-        # Possessive: a part gives nothing back that it has matched, so there is only one way to match a text.
+        # Possessive: a part never gives back what it has matched, so a text can be matched in only one way.
         return f"{_PLACEHOLDERS[self.written]}{{{self.least},{self.most}}}+"
 
     def may_begin(self, before: "_TemplatePart") -> bool:
-        """Return whether the part before could have matched a character that this part begins with."""
+        """Return whether the previous part could have matched a character with which this part begins."""
         if not before.is_place or before.least == before.most:
             return False
         taken = _PLACEHOLDERS[before.written]
@@ -68,7 +68,7 @@ class _TemplatePart:
 
 
 def read_template(label: str, written: str) -> PiiTemplate | UnusableTemplate:
-    """Parse a template. It is accepted only if a match at any position of a text takes at most WIDTH steps."""
+    """Parse a template. A template is refused if a match at some position of a text could take more than WIDTH steps."""
     plain = fold(written).text
     pieces = list(_parse_parts(plain))
     reasons = tuple(_flaws(label, written, plain, pieces))
@@ -79,7 +79,7 @@ def read_template(label: str, written: str) -> PiiTemplate | UnusableTemplate:
 
 
 def read_templates(written: str) -> tuple[PiiTemplate, ...] | UnusableTemplate:
-    """Parse a tenant's templates from its settings, one on each line: `policy-number: POL-######`."""
+    """Parse a tenant's templates from its settings, one per line: `policy-number: POL-######`."""
     lines = [line for line in written.splitlines() if line.strip()]
     read = [read_template(label.strip(), rest.strip()) for label, _, rest in (line.partition(":") for line in lines)]
     reasons = [

@@ -1,4 +1,4 @@
-"""Folds a text for the finders: plain digits, spaces and letters, with a mapping back to the original positions."""
+"""Folds a text for the finders: plain digits, spaces and letters, with a mapping to the original positions."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-# Replaces masked text; no finder matches it, matches across it or takes it for the end of a word.
+# Replaces masked text. No finder matches it, matches across it or takes it for the end of a word.
 BARRIER: Final = "\x00"
-# Replaces text that is kept, such as a price; a finder neither matches it nor matches across it.
+# Replaces text that is kept, such as a price. No finder matches it or matches across it.
 KEPT_MARK: Final = "\x01"
 RESERVED_CHARACTERS: Final = frozenset((BARRIER, KEPT_MARK))
-# Word boundaries for patterns: no letter, digit or masked text beside them.
+# Word boundaries for patterns: no adjacent letter, digit or masked text.
 WORD_START: Final = r"(?<![\w\x00])"
 WORD_END: Final = r"(?![\w\x00])"
 
@@ -27,18 +27,18 @@ _FOLDED_SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """The text to search; `origins[n]` is the original position of its character n, and the last entry is the text's end."""
+    """The text to search; `origins[n]` is the original position of character n, the last entry the length of the original."""
 
     text: str
     origins: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of a match in the original text, with the invisible characters inside it."""
+        """Return the original span of a match, including invisible characters inside it."""
         return self.origins[start], self.origins[end - 1] + 1
 
 
 def fold(text: str) -> SearchText:
-    """Remove invisible characters and accents; turn digits, spaces and dashes of other scripts into ASCII."""
+    """Remove invisible characters and accents; convert digits, spaces and dashes of other scripts to ASCII."""
     characters, origins = [], []
     for place, character in enumerate(text):
         if plain := _fold_character(character):

@@ -1,4 +1,4 @@
-"""Extracts names, ids and addresses of people from a tool's JSON result, by the names of its keys."""
+"""Extracts names, ids and addresses of people from a tool's JSON result, by its keys."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _PERSON_KEY: Final = re.compile(rf"(?:^|_)(?:{_PERSON_WORDS})s?$")
 _NAME_KEY: Final = re.compile(
     rf"(?:^|_)(?:(?:first|last|full|given|family|middle|maiden|display|legal|{_PERSON_WORDS})_?names?|surname|forename|nickname)$"
 )
-# Things have names as well; an object with one of these keys beside the name is a person.
+# Things have names as well; an object with one of these keys next to the name is a person.
 _PERSON_DETAIL_KEY: Final = re.compile(
     r"(?:^|_)(?:e_?mails?|phones?|phone_numbers?|mobile|dob|birth_?(?:date|day)|date_of_birth|gender|(?:first|last)_name)$"
 )
@@ -34,12 +34,12 @@ _PUBLIC_KEY: Final = re.compile(
 _CODE_KEY: Final = re.compile(r"(?:^|_)code$")
 _KEYED_BY_ID: Final = re.compile(r"(?:^|_)(?:ids|payment_methods|methods|reservations|orders|bookings|cards|accounts)$")
 _SNAKE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# Five capitals may be a reservation code; a single word in other letters is a category: visa, none, gold.
+# Five capitals may be a reservation code; any other single word is a category: visa, none, gold.
 _SINGLE_WORD: Final = re.compile(r"\s*[^\W\d_]*\s*")
 _CAPITALS: Final = re.compile(r"[A-Z]{5,12}")
 
 
-# Words for anonymous people and for the sides of a conversation: nobody's name.
+# Words for anonymous people and for the sides of a conversation, which are not names.
 _NOT_A_NAME: Final = frozenset(
     (
         f"{_PERSON_WORDS.replace('|', ' ')} customers clients users guests members first second third new old test demo anonymous"
@@ -50,13 +50,13 @@ _NOT_A_NAME: Final = frozenset(
 
 
 def known_values_of_sender(name: str) -> KnownValues:
-    """Return the name of a sender as a known value; generic words, as in “New customer”, are left out."""
+    """Return a sender's name as a known value; generic words, as in “New customer”, are left out."""
     clean_name = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NOT_A_NAME)
     return KnownValues(names=frozenset([clean_name] if clean_name else []))
 
 
 def known_values_in_notes(text: str) -> KnownValues:
-    """Return known values in notes about a customer, by the words before a colon: `- Name: Mia Li`; notes may be JSON (R084)."""
+    """Return known values from notes on a customer, by the words before a colon: `- Name: Mia Li`; notes may be JSON (R084)."""
     try:
         return known_values_from(json.loads(text), "customer")
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def known_values_in_notes(text: str) -> KnownValues:
 
 
 def known_values_from(result: object, key: str = "", depth: int = 0) -> KnownValues:
-    """Return known values in a tool's JSON result, by the names of its keys."""
+    """Return known values from a tool's JSON result, by its keys."""
     if depth > MAX_DEPTH:
         return KnownValues()
     if isinstance(result, Mapping):

@@ -49,7 +49,7 @@ class Migration(TableMigration):
                 (
                     "key",
                     models.CharField(
-                        help_text="The names of its tools begin with it: crm makes crm__find_order.",
+                        help_text="Prefix of its tools' names: crm makes crm__find_order.",
                         max_length=24,
                         validators=[
                             django.core.validators.RegexValidator(
@@ -65,7 +65,7 @@ class Migration(TableMigration):
                 (
                     "url",
                     models.CharField(
-                        help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
+                        help_text="Such as https://tools.example/mcp. Another host, port or scheme deletes the headers. Enter them again then.",
                         max_length=300,
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
@@ -88,7 +88,7 @@ class Migration(TableMigration):
                     "is_active",
                     models.BooleanField(
                         default=True,
-                        help_text="Off: no agent is offered or calls any of its tools.",
+                        help_text="Off: no agent is offered any of its tools or can call them.",
                         verbose_name="active",
                     ),
                 ),
@@ -107,7 +107,7 @@ class Migration(TableMigration):
                     "max_result_bytes",
                     models.PositiveIntegerField(
                         default=20000,
-                        help_text="What is longer is cut, and the agent is told so.",
+                        help_text="A longer result is cut, and the agent is told that it was.",
                         validators=[
                             django.core.validators.MinValueValidator(500),
                             django.core.validators.MaxValueValidator(50000),
@@ -242,7 +242,7 @@ class Migration(TableMigration):
                     "needs_approval",
                     models.BooleanField(
                         default=True,
-                        help_text="Only a tool that says of itself that it reads and changes nothing can do without.",
+                        help_text="Can be off only for a tool that its server declares read-only.",
                         verbose_name="each call waits for a person",
                     ),
                 ),
@@ -349,7 +349,7 @@ class Migration(TableMigration):
                         condition=models.Q(("status__in", ["waiting", "approved"])),
                         fields=("tenant", "conversation", "call_sha256"),
                         name="call_has_one_open_approval",
-                        violation_error_message="This call waits already.",
+                        violation_error_message="This call is waiting for approval already.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

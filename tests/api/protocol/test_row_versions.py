@@ -111,7 +111,7 @@ def test_a_row_is_restored_to_a_version_after_a_look_at_the_plan(
     assert [(step["act"], step["after"]) for step in shown["steps"]] == [("persona.amend", {"style": "Brief."})]
     for refused in (bot.get(path), bot.post(path, {"plan_sha256": shown["sha256"]})):
         assert (refused.status, refused.code) == (403, "not_permitted")
-        assert "Only people restore" in refused.body["detail"]
+        assert "Only people may restore" in refused.body["detail"]
     amend_persona(persona, actor=world.operator, values={"style": "Cold."})
     moved = operator.post(path, {"plan_sha256": shown["sha256"]})
     assert (moved.status, moved.code) == (409, "stale_plan")

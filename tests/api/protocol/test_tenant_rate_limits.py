@@ -45,7 +45,7 @@ def test_what_a_tenant_says_of_each_holds_for_its_agents_and_its_people(
         assert answer.headers["RateLimit-Policy"] == '"asker";q=1;w=60, "tenant";q=4;w=60'
         refused = asker.get("notes/")
         assert (refused.status, refused.code) == (429, "throttled")
-        assert refused.body["detail"].startswith("You ask more than 1 times a minute.")
+        assert refused.body["detail"].startswith("Too many requests. Your limit is 1 a minute.")
         assert refused.headers["RateLimit-Policy"] == '"asker";q=1;w=60, "tenant";q=4;w=60'
         assert 0 < int(refused.headers["Retry-After"]) <= 60
 
@@ -57,7 +57,7 @@ def test_what_a_tenant_says_of_all_holds_for_all_and_for_no_other_tenant(
     set_rate_limits(world, None, 2)
     assert (bot.get("notes/").status, operator.get("notes/").status) == (200, 200)
     refused = operator.get("notes/")
-    assert refused.body["detail"].startswith("Your tenant asks more than 2 times a minute.")
+    assert refused.body["detail"].startswith("Too many requests. The limit of your tenant is 2 a minute.")
     response = agent_client(other).get("notes/")
     assert (response.status, response.headers["RateLimit-Policy"]) == (200, '"asker";q=3;w=60, "tenant";q=5;w=60')
 
@@ -88,7 +88,7 @@ def test_tools_are_called_under_the_same_limits(world: World, mcp_server: McpTes
     assert not mcp_server.call(world.token, "list_notes", {}).is_refusal
     refused = mcp_server.call(world.token, "list_notes", {})
     assert refused.code == "throttled"
-    assert "more than 1 times a minute" in refused.text
+    assert "Your limit is 1 a minute" in refused.text
 
 
 @pytest.mark.usefixtures("window")
@@ -99,7 +99,9 @@ def test_more_than_the_installation_takes_is_refused_with_the_limit(
     with pytest.raises(Invalid) as refused:
         amend_settings(settings_of(world), actor=world.admin, **{field: value})
     assert refused.value.fields == {
-        field: [f"{value} a minute is more than this installation takes. Enter {ceiling} or less, or leave it empty."]
+        field: [
+            f"{value} a minute is above the limit of this installation. Enter {ceiling} or less, or leave it empty."
+        ]
     }
     amend_settings(settings_of(world), actor=world.admin, **{field: ceiling})
     assert getattr(settings_of(world), field) == ceiling
@@ -152,7 +154,7 @@ def test_the_console_shows_them_takes_them_and_says_what_it_cannot_take(world: W
     assert "20 of an agent or member in a minute, 50 of all together" in page_words(admin.get(page))
     assert "Ensure this value is greater than or equal to 1." in page_text(save_form(admin, page, **{ALL: 0}))
     refused = save_form(admin, page, **{EACH: 301})
-    assert "301 a minute is more than this installation takes. Enter 300 or less, or leave it empty." in page_text(
+    assert "301 a minute is above the limit of this installation. Enter 300 or less, or leave it empty." in page_text(
         refused
     )
     assert 'value="301"' in page_text(refused)

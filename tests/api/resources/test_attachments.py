@@ -94,9 +94,9 @@ def test_what_cannot_be_taken_is_said_with_field_and_limit(world: World, bot: Re
     skill = make_skill(world)
     refused = upload(bot, skill, b"MZ", "run.exe")
     assert (refused.status, refused.code) == (400, "invalid")
-    assert "Files that end in .exe are not taken" in refused.body["errors"]["name"][0]
+    assert "Files with the extension .exe are not accepted" in refused.body["errors"]["name"][0]
     settings.ATTACHMENT_BYTES = 5
-    assert "6 bytes; 5 are allowed" in upload(bot, skill, b"x" * 6).body["detail"]
+    assert "6 bytes; at most 5 are allowed" in upload(bot, skill, b"x" * 6).body["detail"]
     huge = upload(bot, skill, b"x" * 30_000)
     assert (huge.status, huge.code) == (413, "too_large")
     assert upload(bot, skill, b"x", tenant="2").body["errors"]["tenant"]

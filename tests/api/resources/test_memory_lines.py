@@ -56,7 +56,7 @@ def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: Worl
     yes = {"to": "applied", "version": shown["version"], "reviewed_sha256": shown["content_sha256"]}
     content = {"lines": [line], "valid_until": {line: "whenever"}}
     refused = operator.post(f"{path}transition/", {**yes, "content": content})
-    assert (refused.status, "“whenever” is no day." in str(refused.body)) == (400, True)
+    assert (refused.status, "“whenever” is not a date." in str(refused.body)) == (400, True)
     assert operator.post(f"{path}transition/", yes).status == 200
     [standing] = operator.get(f"memory-lines/?memory_id={memory.pk}&status=active").body["results"]
     assert standing["valid_until"] == "3000-01-01T00:00:00Z"

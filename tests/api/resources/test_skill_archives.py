@@ -46,7 +46,7 @@ def test_each_skill_that_came_has_its_own_result(world: World, operator: RestCli
     [skill] = skills(world)
     assert (one["name"], one["outcome"], one["skill_id"], one["reason"]) == ("send-an-invoice", "drafted", skill.pk, "")
     assert (one["files"], one["findings"]) == (["addresses.csv"], [])
-    assert one["left_out"][0].startswith("scripts/run.py: Files that end in .py are not taken.")
+    assert one["left_out"][0].startswith("scripts/run.py: Files with the extension .py are not accepted.")
     assert (odd["folder"], odd["outcome"], odd["skill_id"]) == ("odd", "refused", None)
     assert "has no front matter" in odd["reason"]
     shown = operator.get(f"skills/{skill.pk}/").body
@@ -91,9 +91,9 @@ def test_what_looks_like_somebodys_leaves_by_a_persons_word_alone(
         assert operator.get(f"{path}?confirm_findings=true").status == 200
         assert operator.get(f"{path}?confirm_findings=false").status == 409
         assert operator.get(f"{path}?confirm_findings=yes").body["errors"] == {
-            "confirm_findings": ["Say true or false."]
+            "confirm_findings": ["Send true or false."]
         }
-        assert "A person has to look" in bot.get(f"{path}?confirm_findings=true").body["detail"]
+        assert "A person has to review" in bot.get(f"{path}?confirm_findings=true").body["detail"]
 
 
 def test_what_cannot_be_read_or_is_not_known_is_refused_with_the_field(world: World, operator: RestClient) -> None:
@@ -149,4 +149,4 @@ def test_files_larger_than_the_installation_takes_are_left_out(
     assert send(operator, content, agent_key="support").body["drafted"] == 1
     full = make_zip({"b/SKILL.md": make_skill_md("b"), "b/x.txt": b"123456"})
     [left] = send(operator, full, agent_key="support").body["skills"][0]["left_out"]
-    assert left.startswith("x.txt: The file has 6 bytes; 5 are allowed.")
+    assert left.startswith("x.txt: The file has 6 bytes; at most 5 are allowed.")

@@ -232,7 +232,7 @@ def test_agent_can_neither_change_nor_discard_a_draft_of_a_person(world: World, 
     before = bot.get(f"skills/{skill.pk}/").body
     for answer in (bot.delete(f"skills/{skill.pk}/"), bot.patch(f"skills/{skill.pk}/", {"body": "Mine."})):
         assert (answer.status, answer.code) == (403, "not_permitted")
-        assert "only a draft of its own" in answer.body["detail"]
+        assert "only its own drafts" in answer.body["detail"]
     assert bot.get(f"skills/{skill.pk}/").body == before
 
 
@@ -241,7 +241,7 @@ def test_operator_discards_drafts_and_deprecates_the_rest(world: World, operator
     assert operator.delete(f"skills/{draft.pk}/").status == 204
     answer = operator.delete(f"skills/{live.pk}/")
     assert (answer.status, answer.code) == (409, "conflict")
-    assert "Deprecate it" in answer.body["detail"]
+    assert "Deprecate the skill instead" in answer.body["detail"]
 
 
 def test_agent_that_asks_for_approval_is_told_that_approving_is_not_its_business(bot: RestClient, world: World) -> None:

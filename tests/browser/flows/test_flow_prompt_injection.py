@@ -82,7 +82,7 @@ def test_hidden_instructions_are_flagged_and_quarantined(chromium: Browser, flow
     expect(page.get_by_text("from a customer", exact=True).first).to_be_visible()
     found += check_page(page, page_of(proposal), "proposal")
     decide(page, "Quarantine", WHY)
-    expect(page.get_by_text("Held apart. Nobody decides on it until it is released.")).to_be_visible()
+    expect(page.get_by_text("In quarantine. Nobody decides on it until it is released.")).to_be_visible()
     assert reload_proposal(world, proposal).state == Proposal.State.QUARANTINED
     found += check_page(page, INBOX, "inbox without it")
     expect(page.get_by_role("link", name="New skill for free-parcels")).to_have_count(0)

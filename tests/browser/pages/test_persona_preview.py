@@ -45,5 +45,5 @@ def test_a_button_previews_without_javascript(chromium: Browser, console: Browse
     expect(page.get_by_text("The preview below reads what you typed.")).to_be_visible()
     expect(page.locator(".pc-preview")).to_contain_text("Answer in one line.")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The agent's next session speaks by it")).to_be_visible()
+    expect(page.get_by_text("It applies from the agent's next session on")).to_be_visible()
     context.close()

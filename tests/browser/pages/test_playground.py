@@ -71,7 +71,7 @@ def test_a_proposal_is_tried_heard_seen_and_forgotten(
     expect(page.get_by_role("link", name="Download what was said")).to_be_visible()
     assert "conversations_message" in tables_with(postgres, DATABASE)
     page.get_by_role("button", name="Forget").click()
-    expect(page.get_by_text("Forgotten. That there was a talk")).to_be_visible()
+    expect(page.get_by_text("Forgotten. The messages are erased")).to_be_visible()
     assert tables_with(postgres, DATABASE) == []
 
 

@@ -83,7 +83,7 @@ def test_a_reply_is_reported_and_the_report_settled_without_javascript(
     page.get_by_role("link", name="Report the reply of").click()
     page.get_by_label("Other", exact=True).check()
     page.get_by_role("button", name="Report a reply").click()
-    expect(page.get_by_text("Say in words what is wrong with the reply.").first).to_be_visible()
+    expect(page.get_by_text("Explain what is wrong with the reply.").first).to_be_visible()
     page.get_by_label("How so").fill(EXPLANATION)
     take_picture(page, SCREENSHOTS / "plain" / "report-refused.png")
     page.get_by_role("button", name="Report a reply").click()

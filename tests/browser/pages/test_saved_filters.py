@@ -29,7 +29,7 @@ def test_a_filter_is_saved_and_opened_by_keys(page: Page, console: BrowserConsol
     page.get_by_label("Share it with the tenant").press("Space")
     with page.expect_navigation(wait_until="load"):
         page.get_by_label("Name").press("Enter")
-    expect(page.get_by_text("Saved. “High tier” stands above the inbox.")).to_be_visible()
+    expect(page.get_by_text("Saved. “High tier” is now above the inbox.")).to_be_visible()
     page.goto(INBOX)
     page.get_by_role("link", name="High tier").press("Enter")
     expect(page).to_have_url(re.compile(re.escape(f"{INBOX}?{HIGH_RISK_QUERY}&tab=all")))
@@ -47,7 +47,7 @@ def test_a_filter_is_refused_saved_and_deleted_without_javascript(chromium: Brow
     page.locator("summary", has_text="Save this filter").click()
     page.get_by_label("Name").fill("x" * 61)
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The name has 61 characters, and 60 are the most. Shorten it.")).to_be_visible()
+    expect(page.get_by_text("The name has 61 characters; at most 60 are allowed. Shorten it.")).to_be_visible()
     take_picture(page, SCREENSHOTS / "plain" / "saved-filter-refused.png")
     page.get_by_label("Name").fill("High tier")
     page.get_by_role("button", name="Save", exact=True).click()

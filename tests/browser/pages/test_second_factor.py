@@ -48,7 +48,7 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: BrowserConsole, sch
     take_picture(page, folder / "signed-in.png")
     assert accessibility_flaws(page, "signed in") == []
     page.get_by_role("button", name="Sign out everywhere else").click()
-    expect(page.get_by_text("Signed out elsewhere: 1.")).to_be_visible()
+    expect(page.get_by_text("Other browsers signed out: 1.")).to_be_visible()
     page.goto(reverse("admin:second_factor"))
     take_picture(page, folder / "kept.png")
     assert accessibility_flaws(page, "kept") == []

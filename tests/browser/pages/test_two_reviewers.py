@@ -42,7 +42,7 @@ def test_high_tier_takes_two_people_and_is_undone_within_a_minute(page: Page, co
     with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == text
     page.get_by_role("button", name="Undo").first.click()
-    expect(page.get_by_text("Undone. What was live before is live again")).to_be_visible()
+    expect(page.get_by_text("Undone. The version before is live again")).to_be_visible()
     with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == before
         assert Proposal.objects.get(pk=proposal.pk).state == Proposal.State.OPEN

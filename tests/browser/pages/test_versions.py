@@ -79,7 +79,7 @@ def test_a_checkpoint_is_restored_by_mouse(page: Page, console: BrowserConsole) 
     page.get_by_role("button", name="See what restoring would change").click()
     expect(page.get_by_text("It was approved then and is deprecated now")).to_be_visible()
     page.get_by_role("button", name="Restore what is ticked").click()
-    expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
+    expect(page.get_by_text("The state before it is the checkpoint")).to_be_visible()
     with acting_as(world.operator):
         assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
 
@@ -103,7 +103,7 @@ def test_a_running_agent_is_brought_back_from_its_page_but_for_one_row(
     page.evaluate(UNFOLD)
     assert flaws_in_widths(page, "restore", SCREENSHOTS / "restore", [width]) == []
     page.get_by_role("button", name="Restore what is ticked").click()
-    expect(page.get_by_text("What stood before is the checkpoint")).to_be_visible()
+    expect(page.get_by_text("The state before it is the checkpoint")).to_be_visible()
     with acting_as(world.operator):
         assert Persona.objects.get().style == "Warm, concise, and never in a hurry."
         assert StandingRule.objects.filter(text="Always name the sale.", status="active").exists()

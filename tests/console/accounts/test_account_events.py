@@ -70,7 +70,7 @@ def test_what_others_do_to_an_account_says_so(world: World, admin: Client) -> No
     assert events(world.operator_user)[1:] == [("credentials_reset", ""), ("factor_dropped", "")]
     world.operator_user.refresh_from_db()
     shown = page_words(signed_in(world.operator_user).get(PAGE))
-    assert "The password was made worthless and every session ended" in shown
+    assert "The password was invalidated and every session ended" in shown
     assert RESET_BY_ADMIN in shown
     with_device(world.admin_user)
     call_command("drop_second_factor", world.admin_user.username)

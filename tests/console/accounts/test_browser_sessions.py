@@ -38,19 +38,19 @@ def test_each_browser_is_shown_with_where_it_is_and_one_is_signed_out(world: Wor
     assert re.search(r"Desk 1\.0 192\.0\.2\.7 .* this one", shown)
     assert re.search(r"Phone 2\.0 198\.51\.100\.9 .* Sign out there", shown)
     [name] = names(desk)
-    assert "Signed out there." in page_words(desk.post(PAGE, {"end": name}, follow=True))
+    assert "That browser is signed out." in page_words(desk.post(PAGE, {"end": name}, follow=True))
     assert phone.get(HOME).status_code == 302
     assert desk.get(HOME).status_code == 200
-    assert "That session was over already." in page_words(desk.post(PAGE, {"end": name}, follow=True))
+    assert "That session had already ended." in page_words(desk.post(PAGE, {"end": name}, follow=True))
 
 
 @pytest.mark.slow
 def test_all_others_are_signed_out_at_once(world: World) -> None:
     desk, *others = [browser(world, f"Browser {number}") for number in range(3)]
-    assert "Signed out elsewhere: 2." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
+    assert "Other browsers signed out: 2." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
     assert [each.get(HOME).status_code for each in (desk, *others)] == [200, 302, 302]
     assert "Sign out everywhere else" not in page_text(desk.get(PAGE))
-    assert "You were signed in nowhere else." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
+    assert "You were not signed in anywhere else." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
 
 
 @pytest.mark.slow

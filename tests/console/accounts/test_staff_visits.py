@@ -18,7 +18,7 @@ from tests.support.worlds.world import PASSWORD, World, make_persona, make_skill
 pytestmark = pytest.mark.django_db
 
 SWITCHER = "/admin/tenant/"
-UNKNOWN = "There is no tenant of this key that you may enter."
+UNKNOWN = "There is no tenant with this key, or you may not enter it."
 VISIT_REASON = "Ticket 17: their last admin left."
 
 

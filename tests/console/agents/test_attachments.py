@@ -81,7 +81,7 @@ def test_what_cannot_be_taken_is_said_at_the_field_and_nothing_changes(world: Wo
     skill = make_skill(world)
     refused = send(operator, skill, "run.exe", b"MZ")
     assert refused.status_code == 422
-    assert "Files that end in .exe are not taken." in page_text(refused)
+    assert "Files with the extension .exe are not accepted." in page_text(refused)
     nothing = operator.post(reverse("admin:upload_file", args=[skill.pk]), {"read_at": skill.version})
     assert nothing.status_code == 422
     assert "This field is required." in page_text(nothing)

@@ -54,7 +54,10 @@ def test_an_agent_and_its_persona_are_made_at_once_in_the_tenants_name(world: Wo
 def test_a_key_that_is_taken_is_said_beside_its_field_and_nothing_is_made(world: World, admin: Client) -> None:
     sent = {"template": "support", "key": world.agent.key, "title": "Second"}
     refused = admin.post(path(), sent)
-    assert (refused.status_code, f"There is an agent {world.agent.key} already." in page_text(refused)) == (422, True)
+    assert (refused.status_code, f"An agent has the key {world.agent.key} already." in page_text(refused)) == (
+        422,
+        True,
+    )
     assert 'value="Second"' in page_text(refused), "what was typed stays"
     assert admin.post(path(), sent | {"template": "unheard-of"}).status_code == 422
     bad = admin.post(path(), sent | {"key": "Not a slug!"})

@@ -53,7 +53,7 @@ def test_what_came_is_looked_at_and_only_what_is_ticked_is_drafted(world: World,
     assert looked.status_code == 200
     assert "What would be made of theirs.zip for agent support Nothing is written yet." in text
     assert "override in the file addresses.csv" in text
-    assert "1 file left out scripts/run.py: Files that end in .py are not taken." in text
+    assert "1 file left out scripts/run.py: Files with the extension .py are not accepted." in text
     assert "odd not taken" in text
     assert skills(world) == []
     mark = form_values(looked.content.decode(), path())["mark"]
@@ -79,7 +79,7 @@ def test_a_reviewer_reads_where_it_came_from_and_what_is_missing(world: World, o
     for page in (page_of(skill), page_of(proposal)):
         text = page_words(operator.get(page))
         assert "Imported from theirs.zip: these are the words of somebody outside." in text
-        assert "scripts/run.py: Files that end in .py" in text
+        assert "scripts/run.py: Files with the extension .py" in text
         assert "license CC-BY-4.0" in text
         assert "author example-org" in text
 
@@ -96,7 +96,7 @@ def test_an_approved_skill_is_one_link_away_and_nothing_else_is(world: World, op
     assert other not in page_text(operator.get(page_of(draft)))
     refused = operator.get(other)
     assert refused.status_code == 409
-    assert "Only what a person approved is exported, and this skill is draft." in page_text(refused)
+    assert "Only approved skills can be exported, and this skill is draft." in page_text(refused)
 
 
 def test_what_looks_like_somebodys_is_read_and_confirmed_each_time_it_leaves(world: World, operator: Client) -> None:
@@ -130,7 +130,7 @@ def test_all_or_those_of_the_agent_chosen_are_exported_from_the_list(world: Worl
     [
         (b"", "has no front matter"),
         (make_zip({"../SKILL.md": SKILL_MD}), "leads out of its folder"),
-        (make_zip({"a.txt": b"x"}), "There is no SKILL.md in it."),
+        (make_zip({"a.txt": b"x"}), "It has no SKILL.md."),
     ],
 )
 def test_what_cannot_be_read_is_said_and_nothing_is_kept(
@@ -155,7 +155,7 @@ def test_a_mark_is_worth_something_to_its_holder_alone_and_not_for_ever(
     for client, sent in ((admin, mark), (operator, mark[:-2]), (operator, forged), (operator, gone), (operator, "")):
         refused = client.post(path(), {"mark": sent, "skill": "send-an-invoice"})
         assert refused.status_code == 422
-        assert "What you sent is no longer here. Send it again." in page_text(refused)
+        assert "The file you sent is no longer here. Send it again." in page_text(refused)
     stranger = make_world()
     theirs = signed_in(stranger.operator_user).post(path(), {"mark": mark, "skill": "send-an-invoice"})
     assert theirs.status_code == 422

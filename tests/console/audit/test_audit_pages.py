@@ -41,7 +41,7 @@ def test_the_books_are_verified_by_a_button_and_say_what_was_altered(committing:
     assert (sound.status_code, sound["Location"]) == (303, CHECKS_PAGE)
     with acting_as(world.operator):
         count = AuditLink.objects.filter(tenant_id=world.tenant.pk).count()
-    assert f"Verified. All {count} entries stand as they were written." in page_words(client.get(CHECKS_PAGE))
+    assert f"Verified. All {count} entries are as they were written." in page_words(client.get(CHECKS_PAGE))
     with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
@@ -73,7 +73,7 @@ def test_an_admin_takes_out_the_books_of_some_days(committing: str) -> None:
     today = timezone.localdate().isoformat()
     refused = operator.get(EXPORT, {"since": today, "until": today})
     assert refused.status_code == 403
-    assert "Only an admin takes the books out of the house." in page_words(refused)
+    assert "Only an admin may export the audit log." in page_words(refused)
     days = form_values(admin.get(CHECKS_PAGE).content.decode(), EXPORT)
     assert days == {"since": timezone.localdate().replace(day=1).isoformat(), "until": today}
     answer = admin.get(EXPORT, days)

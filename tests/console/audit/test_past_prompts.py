@@ -37,7 +37,7 @@ def test_a_moment_is_shown_beside_now(world: World, operator: Client) -> None:
 @pytest.mark.parametrize(
     ("asked", "status", "message"),
     [
-        ({"at": "yesterday"}, 422, "yesterday is no time."),
+        ({"at": "yesterday"}, 422, "yesterday is not a date and time."),
         ({"at": "2020-01-01"}, 422, "There was no agent support then"),
         ({"end_user_key": "nobody"}, 200, "An end user's key is the channel"),
     ],

@@ -66,7 +66,7 @@ def test_a_checkpoint_is_made_listed_and_restored_with_a_way_back(world: World, 
     assert "1 act on 1 row" in page_words(page)
     assert "<del>Rhyming</del>" in page_text(page)
     answer = operator.post(path(), shown_form(page), follow=True)
-    assert "What stood before is the checkpoint “Before restoring to" in page_words(answer)
+    assert "The state before it is the checkpoint “Before restoring to" in page_words(answer)
     assert get_only_row(world, Persona).style == "Brief."
 
 
@@ -110,8 +110,8 @@ def test_who_lacks_a_right_gets_no_button(world: World, operator: Client) -> Non
     ("asked", "status", "message"),
     [
         ({}, 200, "Which moment"),
-        ({"at": "yesterday"}, 422, "yesterday is no time."),
-        ({"at": "2999-01-01"}, 422, "lies in the future"),
+        ({"at": "yesterday"}, 422, "yesterday is not a date and time."),
+        ({"at": "2999-01-01"}, 422, "is in the future"),
         ({"at": ""}, 200, "This field is required."),
         ({"agent": "999999", "at": "2026-01-01"}, 200, "Select a valid choice."),
         ({"checkpoint": "999999"}, 404, ""),
@@ -139,7 +139,7 @@ def test_rows_that_are_not_ticked_stay_and_every_change_says_why(world: World, o
     assert sorted(sent["only"]) == [f"personas.persona:{persona.pk}", f"personas.standingrule:{rule.pk}"]
     sent |= {"only": [f"personas.persona:{persona.pk}"], "why": ["The sale is over."]}
     shown = page_words(operator.post(path(), sent, follow=True))
-    assert "Restored: 1 act. What stood before is the checkpoint “Before restoring to" in shown
+    assert "Restored: 1 act. The state before it is the checkpoint “Before restoring to" in shown
     assert get_only_row(world, Persona).style == "Brief."
     assert get_only_row(world, StandingRule).text == "Always name the sale."
     with acting_as(world.operator):

@@ -79,7 +79,7 @@ def test_a_talk_of_a_paused_assistant_says_who_is_paused_and_why(
     answer_conversation(talk.tenant_id, talk.pk, backend=standin.backend)
     waits = page_words(operator.get(sent.url))
     assert f"No answer while this holds: Answering is paused for agent {assistant.agent.key}." in waits
-    assert "Raise it, then lift this." in waits
+    assert "Raise the limit, then lift this switch." in waits
     assert "it is tried again" not in waits
     with acting_as(assistant.operator):
         deactivate_kill_switch(KillSwitch.objects.visible_to(assistant.operator).on().get(), actor=assistant.operator)
@@ -95,7 +95,7 @@ def test_a_blank_message_is_refused_in_words_and_a_closed_talk_takes_none(operat
     path = reverse("admin:talk", args=[talk.pk])
     values = form_values(operator.get(path).content.decode(), path)
     closed = operator.post(reverse("admin:close_talk", args=[talk.pk]), follow=True)
-    assert "Nobody writes in this talk any more" in page_words(closed)
+    assert "This talk takes no more messages" in page_words(closed)
     late = operator.post(path, values | {"text": "One more"})
     assert late.status_code >= 400
     assert "You closed this talk" in page_words(late)

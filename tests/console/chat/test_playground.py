@@ -161,7 +161,7 @@ def test_what_cannot_be_tried_is_said_beside_its_field_and_nothing_typed_is_lost
     patch = propose_patch(persona, actor=world.bot, text="Be warmer.", evidence={}, taint=Taint.AGENT)
     wordless = start_trial(operator, world, proposal=patch.pk)
     assert wordless.status_code == 422
-    assert "does not say yet in which words" in page_words(wordless)
+    assert "has no final wording yet" in page_words(wordless)
     assert "Where is my parcel?" in wordless.content.decode()
     blank = start_trial(operator, world, text=" ")
     assert blank.status_code == 422

@@ -77,7 +77,7 @@ def test_an_overtaken_draft_is_not_sent_and_says_what_stands_there(world: World,
     before = lines(world, conversation.pk)
     refused = press_button(operator, reload_row(world, first), "send", reviewed_sha256=first.text_sha256)
     assert refused.status_code == 409
-    assert f"Draft {second.pk} stands in its place" in page_words(refused)
+    assert f"Draft {second.pk} replaces it" in page_words(refused)
     assert lines(world, conversation.pk) == before
     assert "a later draft stands in its place" in page_words(operator.get(page_of(first)))
 
@@ -237,7 +237,7 @@ def test_a_send_rule_is_added_changed_and_lifted(world: World, operator: Client)
     assert operator.post(page_of(rule), {"read_at": rule.version, "send_mode": "observe"}).status_code == 302
     assert reload_row(world, rule).send_mode == "observe"
     refused = operator.post(add, {"agent": world.agent.pk, "send_mode": "suggest"})
-    assert "Name a channel, a skill, or both" in page_words(refused)
+    assert "Choose a channel, a skill, or both" in page_words(refused)
     make_send_rule(world)
     assert "every channel" not in page_words(operator.get(list_of(SendRule)))
     rule = reload_row(world, rule)

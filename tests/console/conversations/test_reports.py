@@ -104,7 +104,7 @@ def test_a_refused_report_stands_under_its_reply_with_all_that_was_typed(world: 
     refused = send(operator, first, reply_link(first), reason_code="other", correction=CORRECTION)
     page = page_text(refused)
     assert refused.status_code == 422  # type: ignore[attr-defined]  # the test client's answer
-    assert "Say in words what is wrong with the reply." in page
+    assert "Explain what is wrong with the reply." in page
     assert page.index(REPLY_TEXT) < page.index(f">{CORRECTION}</textarea>") < page.index("Yes, both.</p>")
     make_report_of(world, first)
     twice = send(operator, first, reply_link(first), reason_code="wrong_tone")
@@ -208,7 +208,7 @@ def test_only_its_reporter_is_offered_to_take_it_back(world: World, operator: Cl
     report = make_report_of(world, reply)
     admin = signed_in(world.admin_user)
     assert decision_of(report, "withdraw") not in page_text(admin.get(page_of(report)))
-    assert "Only whoever made a report withdraws it." in page_words(admin.get(page_of(report)))
+    assert "Only its author may withdraw a report." in page_words(admin.get(page_of(report)))
     gone = operator.post(decision_of(report, "withdraw"), {"read_at": report.version})
     assert gone.status_code == 303
     page = page_words(operator.get(page_of(report)))

@@ -90,7 +90,7 @@ def test_what_nobody_did_is_said_to_be_unexplained(impatient: World, operator: C
     neighbour = run_customer_turn(impatient, "Hello", standin, thread="theirs", customer="http:somebody-else")
     assert neighbour.session_id is not None
     shown = page_words(operator.get(diff_url(one, neighbour.session_id)))
-    assert "They are of two customers." in shown
+    assert "They belong to two customers." in shown
 
 
 def test_what_is_not_there_is_refused_in_words(impatient: World, operator: Client, standin: StandIn) -> None:

@@ -51,7 +51,7 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
     assert "Hours are of Europe/Madrid" in shown or "no mail server" in shown
     assert "You are told nothing yet" in page_words(admin.get(preferences_url()))
     operator.post(preferences_url(), form())
-    assert "You get no e-mail about what waits." in page_words(operator.get(preferences_url()))
+    assert "You get no e-mail about pending work." in page_words(operator.get(preferences_url()))
 
 
 @pytest.mark.parametrize(

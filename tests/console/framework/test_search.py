@@ -132,8 +132,8 @@ def test_results_stand_under_the_day_of_the_tenants_clock(world: World, operator
     [
         ("", "Type what to look for."),
         ("a", "Type at least two letters."),
-        ("-parcel", "Type a word that has to stand in it."),
-        ("!! ??", "Type a word that has to stand in it."),
+        ("-parcel", "Type at least one word that the results must contain."),
+        ("!! ??", "Type at least one word that the results must contain."),
         ("x" * 201, "at most 200 characters"),
         ("pa\0rcel", "Null characters are not allowed."),
         ("xylophone", "Nothing holds these words."),

@@ -70,7 +70,7 @@ def test_a_look_is_asked_for_on_the_page_of_the_agent_and_of_a_contradiction(wor
     row = make_contradiction(world)
     for about in (row, world.agent):
         assert decide(operator, about, "look").status_code < 400
-        assert "Within a minute" in page_words(operator.get(page_of(row)))
+        assert "Everything the agent follows is compared" in page_words(operator.get(page_of(row)))
         with acting_as(world.operator):
             assert ContradictionScan.objects.get().requested_at is not None
 

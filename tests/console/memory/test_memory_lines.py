@@ -34,7 +34,7 @@ def test_a_line_says_whose_words_it_is_where_it_came_from_and_what_came_in_its_p
     evidence = {"conversation_id": conversation.pk}
     amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Lunch is at one.", evidence=evidence)
     page = page_text(operator.get(reverse(LIST)))
-    for text in ("Lunch is at noon.", "Lunch is at one.", "Open from nine.", "Hours", "Another line came in its place"):
+    for text in ("Lunch is at noon.", "Lunch is at one.", "Open from nine.", "Hours", "Replaced by another line"):
         assert text in page
     with acting_as(world.operator):
         old, new = MemoryLine.objects.filter(memory=memory).order_by("id")
@@ -95,7 +95,7 @@ def test_the_day_of_a_line_that_waits_is_read_corrected_and_refused_where_it_is_
         proposal = Proposal.objects.get()
     assert "Valid until + added 2999-12-31 The sale is on." in page_words(operator.get(page_of(proposal)))
     refused = decide(operator, proposal, "edit", days__valid_until="soon The sale is on.")
-    assert (refused.status_code, "“soon” is no day." in page_text(refused)) == (422, True)
+    assert (refused.status_code, "“soon” is not a date." in page_text(refused)) == (422, True)
     assert decide(operator, proposal, "edit", days__valid_until="2999-06-30 The sale is on.").status_code == 303
     with acting_as(world.operator):
         assert MemoryLine.objects.get(status="active").valid_until == datetime(2999, 7, 1, tzinfo=UTC)
@@ -145,7 +145,7 @@ def test_a_line_of_a_customer_is_dated_on_their_page_and_the_list_finds_what_is_
     profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": "E-mail."})
     other = create_profile("http:eve", actor=world.bot, values={"notes": "Has a dog.", "preferences": ""})
     refused = decide(operator, profile, "date", line="Has a dog.", last_day="2030-01-01")
-    assert (refused.status_code, "No line reads so." in page_text(refused)) == (422, True)
+    assert (refused.status_code, "There is no such line." in page_text(refused)) == (422, True)
     line_dates = {"line": "Wears a cast.", "last_day": "2030-01-01", "review_day": "2020-01-01"}
     assert decide(operator, profile, "date", **line_dates).status_code == 303
     page = page_words(operator.get(page_of(profile)))

@@ -120,7 +120,7 @@ def test_what_cannot_be_decided_together_is_left_out_and_says_why(world: World, 
     paying = waiting_draft(world, body="## Procedure\n1. Call refund_order with the order number.\n")
     page = open_bulk_page(operator, "approve", plain, paying)
     assert form_rows(page) == [f"{plain.pk}-{plain.version}"]
-    assert "Its risk is high; only changes of low risk are decided together." in page
+    assert "Its risk is high, and only changes of low risk are decided in bulk." in page
 
 
 @pytest.mark.parametrize("verb", ["approve", "reject"])

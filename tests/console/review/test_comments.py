@@ -78,14 +78,14 @@ def test_a_comment_that_is_too_long_is_shown_again_whole(world: World, operator:
     long = "Ask finance. " * 400
     refused = decide(operator, make_proposal(world), "comment", text=long)
     assert refused.status_code in {409, 422}
-    assert "It has 5,199 characters, and 4,000 are the most." in page_words(refused)
+    assert "The comment has 5,199 characters; at most 4,000 are allowed." in page_words(refused)
     assert long.strip() in page_text(refused)
 
 
 def test_only_its_author_is_offered_to_withdraw(world: World, operator: Client) -> None:
     comment = make_comment(world)
     others = signed_in(world.admin_user)
-    assert "Only whoever wrote a comment withdraws it." in page_words(others.get(page_of(comment)))
+    assert "Only the author of a comment can withdraw it." in page_words(others.get(page_of(comment)))
     refused = others.post(withdraw_path(comment), {"read_at": comment.version})
     assert refused.status_code == 403
     assert decision_of(comment, "withdraw") in page_text(operator.get(page_of(comment)))

@@ -265,7 +265,7 @@ def test_sections_are_offered_where_there_is_more_than_one_to_choose_from(world:
     forged = {"read_at": 1, "reviewed_sha256": one.content_sha256, "offered": "avoid", "take__avoid": "on"}
     refused = operator.post(decision_of(one, "take"), forged)
     assert refused.status_code == 422
-    assert "Take at least one of the sections that this proposal would change" in page_text(refused)
+    assert "Choose at least one of the sections that this proposal changes" in page_text(refused)
 
 
 @pytest.mark.slow

@@ -196,7 +196,7 @@ def test_scanner_findings_are_confirmed_with_a_reason(world: World, operator: Cl
     assert "Pointed out: extraction, override. Then say why it may stand." in page_text(operator.get(page_of(proposal)))
     refused = decide(operator, proposal, "approve")
     assert refused.status_code == 409
-    assert "confirm the findings and say why" in page_text(refused)
+    assert "confirm the findings and give a reason" in page_text(refused)
     assert (
         decide(operator, proposal, "approve", confirm_findings="on", reason="It is a training text.").status_code == 303
     )

@@ -67,7 +67,7 @@ def test_a_filter_is_saved_and_its_link_gives_the_same_rows(world: World, operat
     # The order is kept by its column's name: another release may number the columns differently.
     address = f"{INBOX}?o=-risk_shown&q=e&risk__exact=high&tab=waiting"
     assert (saved.status_code, saved["Location"]) == (303, address)
-    assert "Saved. “High tier” stands above the inbox." in page_words(operator.get(INBOX))
+    assert "Saved. “High tier” is now above the inbox." in page_words(operator.get(INBOX))
     [row] = filters_of(world)
     assert (row.name, row.query, row.is_shared) == (
         "High tier",
@@ -98,21 +98,21 @@ def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> Non
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("", "The inbox is not narrowed to anything."),
-        ("p=3", "The inbox is not narrowed to anything."),
+        ("", "The inbox is not filtered."),
+        ("p=3", "The inbox is not filtered."),
         ("rationale__contains=x", "The inbox has no filter “rationale__contains”."),
         ("risk__exact=high&next=//evil.example", "The inbox has no filter “next”."),
         ("tenant__id__exact=1", "The inbox has no filter “tenant__id__exact”."),
         ("_popup=1", "The inbox has no filter “_popup”."),
-        ("risk__exact=huge", "The inbox cannot be narrowed like that."),
-        ("kind=nonsense", "The inbox cannot be narrowed like that."),
-        ("agent__id__exact=x", "The inbox cannot be narrowed like that."),
-        ("tab=nowhere", "The inbox cannot be narrowed like that."),
-        ("o=99", "The inbox cannot be narrowed like that."),
-        ("o=risk_shown.-nothing", "The inbox cannot be narrowed like that."),
-        ("o=first", "The inbox cannot be narrowed like that."),
-        ("q=a%00b", "The inbox cannot be narrowed like that."),
-        (f"q={'x' * 1000}", "takes more than 1,000 characters"),
+        ("risk__exact=huge", "The inbox cannot be filtered like that."),
+        ("kind=nonsense", "The inbox cannot be filtered like that."),
+        ("agent__id__exact=x", "The inbox cannot be filtered like that."),
+        ("tab=nowhere", "The inbox cannot be filtered like that."),
+        ("o=99", "The inbox cannot be filtered like that."),
+        ("o=risk_shown.-nothing", "The inbox cannot be filtered like that."),
+        ("o=first", "The inbox cannot be filtered like that."),
+        ("q=a%00b", "The inbox cannot be filtered like that."),
+        (f"q={'x' * 1000}", "take more than 1,000 characters"),
     ],
 )
 def test_what_the_inbox_does_not_take_is_refused(query: str, message: str, world: World, operator: Client) -> None:
@@ -138,7 +138,7 @@ def test_an_order_by_a_columns_name_is_that_by_its_number(operator: Client) -> N
 def test_a_refused_name_is_shown_again_above_the_same_rows(world: World, operator: Client) -> None:
     refused = save_filter(operator, HIGH_RISK_QUERY, name="x" * 61)
     assert refused.status_code == 422
-    assert "The name has 61 characters, and 60 are the most. Shorten it." in page_words(refused)
+    assert "The name has 61 characters; at most 60 are allowed. Shorten it." in page_words(refused)
     assert f'value="{"x" * 61}"' in refused.content.decode()
     assert form_values(refused.content.decode(), SAVE_FILTER_PAGE)["query"] == HIGH_RISK_QUERY
     assert len(rows_of(refused)) == 1
@@ -152,11 +152,11 @@ def test_a_refused_name_is_shown_again_above_the_same_rows(world: World, operato
 def test_a_name_twice_and_one_too_many_are_refused(world: World, operator: Client) -> None:
     make_filter(world)
     twice = save_filter(operator, "tab=all")
-    assert (twice.status_code, "You have a filter of that name." in page_words(twice)) == (409, True)
+    assert (twice.status_code, "You already have a filter with this name." in page_words(twice)) == (409, True)
     for number in range(1, FILTERS_KEPT):
         make_filter(world, f"Filter {number}")
     beyond = save_filter(operator, "tab=all", name="One more")
-    assert (beyond.status_code, "You keep 20 filters" in page_words(beyond)) == (409, True)
+    assert (beyond.status_code, "You have 20 saved filters" in page_words(beyond)) == (409, True)
     assert len(filters_of(world)) == FILTERS_KEPT
 
 
@@ -182,7 +182,7 @@ def test_only_the_maker_or_an_admin_deletes(world: World, operator: Client, admi
     colleague, stranger = signed_in(make_member(world).user), signed_in(make_world().admin_user)
     refused = colleague.post(delete_path(ours))
     assert refused.status_code == 403
-    assert "Only whoever saved a shared filter deletes it, or an admin." in page_words(refused)
+    assert "Only the person who saved a shared filter, or an admin, can delete it." in page_words(refused)
     for client, saved in ((colleague, mine), (admin, mine), (stranger, ours), (stranger, mine)):
         assert client.post(delete_path(saved)).status_code == 404
     assert operator.get(delete_path(ours))["Location"] == INBOX

@@ -72,7 +72,7 @@ def test_a_role_is_not_left_without_any_grant(world: World, admin: Client) -> No
     row = make_role_grants(world)
     page = page_text(admin.post(page_of(row), {"reason": GRANT_REASON, "read_at": row.version}))
     assert "Grant at least one permission" in page
-    assert "deactivate its members or throw a switch" in page
+    assert "deactivate its members or use a kill switch" in page
     assert operator_grants(world) == default_grants(Role.OPERATOR)
 
 

@@ -27,7 +27,7 @@ TABLES = {
     "refusal": "governance_refusal",
     "link": "governance_auditlink",
 }
-NAMES = {"record": "change record {}", "words": "words of change record {}", "refusal": "refusal {}", "link": "link {}"}
+NAMES = {"record": "change record {}", "words": "text of change record {}", "refusal": "refusal {}", "link": "link {}"}
 # What says nothing about the change: the number of the row that holds its words.
 UNHASHED_COLUMNS = {("words", "id")}
 
@@ -123,7 +123,7 @@ def alterations(books: AuditJournals, neighbour: World) -> Iterator[Mutation]:
             row = NAMES[book].format(aims[book])
             found = "removed" if gone or (book, column) == ("link", "position") else "altered"
             if book == "words" and column in {"record_id", "tenant_id"}:
-                row, found = f"words of change record {books.record_id + 1000000 * (column == 'record_id')}", "inserted"
+                row, found = f"text of change record {books.record_id + 1000000 * (column == 'record_id')}", "inserted"
             value = (
                 str(neighbour.tenant.pk) if (book, column) == ("words", "tenant_id") else forged_value(table, column)
             )
@@ -155,7 +155,7 @@ def other_mutations(books: AuditJournals) -> Iterator[Mutation]:
     unlink = delete("link", f"{mine} = {at}")
     yield Mutation("record removed", (delete("record", f"id = {record}"),), of_record, "removed")
     yield Mutation("refusal removed", (delete("refusal", f"id = {refusal}"),), of_refusal, "removed")
-    yield Mutation("words removed", (delete("words", f"record_id = {record}"),), f"words of {of_record}", "removed")
+    yield Mutation("words removed", (delete("words", f"record_id = {record}"),), f"text of {of_record}", "removed")
     yield Mutation("link removed", (unlink,), f"link {at}", "removed")
     yield Mutation("record left without its link", (unlink,), of_record, "inserted")
     yield Mutation(
@@ -259,5 +259,5 @@ def test_words_that_are_gone_are_found_and_the_row_they_were_about_is_named(comm
     [finding] = verify_tenant(books.world).findings
     with acting_as(books.world.operator):
         record = ChangeRecord.objects.get(pk=books.record_id)
-    assert (finding.row, finding.kind.value) == (f"words of change record {record.pk}", "removed")
+    assert (finding.row, finding.kind.value) == (f"text of change record {record.pk}", "removed")
     assert f"{record.act} on {record.subject_type} {record.subject_id}" in finding.detail

@@ -145,6 +145,7 @@ def test_the_roles_of_headings_are_those_that_actors_run_as() -> None:
     assert {*DATABASE_ROLES.values(), "login"} == ROLES
 
 
+@pytest.mark.kernel
 @pytest.mark.pure
 @pytest.mark.parametrize(
     ("text", "translated"),
@@ -164,6 +165,7 @@ def test_parameters_become_psycopgs_and_everything_else_stays(text: str, transla
     assert translate_query(text) == translated
 
 
+@pytest.mark.kernel
 @pytest.mark.pure
 def test_parameters_are_named_once_in_their_order() -> None:
     assert query_parameters("SELECT :b, :a, :b, ':c' -- :d") == ("b", "a")
@@ -171,6 +173,7 @@ def test_parameters_are_named_once_in_their_order() -> None:
     assert by_position(query, {"a": 1, "b": 2}) == ("SELECT %s, %s, %s, '%%'", [2, 1, 2])
 
 
+@pytest.mark.kernel
 @pytest.mark.django_db
 def test_a_loaded_query_means_to_psycopg_what_its_file_means_to_psql() -> None:
     text = "SELECT :number::integer % 4, 'a%b' LIKE :pattern, (ARRAY[5, 6, 7])[2:3], '::' || :pattern || '%(x)s'"
@@ -179,6 +182,7 @@ def test_a_loaded_query_means_to_psycopg_what_its_file_means_to_psql() -> None:
         assert cursor.fetchone() == (3, True, [6, 7], "::a%%(x)s")
 
 
+@pytest.mark.kernel
 @pytest.mark.pure
 def test_an_include_is_the_fragments_text_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_files, "_REPOSITORY", tmp_path)
@@ -194,6 +198,7 @@ def test_an_include_is_the_fragments_text_in_its_place(tmp_path: Path, monkeypat
         with_fragments("-- include: loop.sql\n")
 
 
+@pytest.mark.kernel
 @pytest.mark.pure
 def test_a_query_is_printed_whole_for_psql(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     path = "apps/runtime/turn_store/queries/find_turns_to_restart.sql"

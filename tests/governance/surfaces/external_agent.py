@@ -10,7 +10,7 @@ from apps.governance.actors import Role
 from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
 from apps.tenants.actions import amend_agent
-from tests.governance.surfaces.tasks import TOOL_ARGUMENTS, TOOLS
+from tests.governance.surfaces.tasks import READ_FIRST_TOOLS, TOOL_ARGUMENTS, TOOLS
 from tests.support.factories.external_turns import EXTERNAL_AGENT_REQUESTS, OPEN_SESSION_BODY
 from tests.support.worlds.lawful_acts import Scene
 
@@ -46,13 +46,10 @@ class ExternalAgentSurface:
         if not name or _code(opened):
             return _code(opened)
         out = opened.json()
-        call = {
-            "turn_id": out["turn"]["id"],
-            "call_id": "matrix",
-            "name": name,
-            "input": TOOL_ARGUMENTS[name](scene.subject),
-        }
-        made = _post(client, f"sessions/{out['id']}/calls", call)
+        calls = [("skill_view", {"skill_id": scene.subject.pk})] if name in READ_FIRST_TOOLS else []
+        for number, (called, arguments) in enumerate([*calls, (name, TOOL_ARGUMENTS[name](scene.subject))]):
+            call = {"turn_id": out["turn"]["id"], "call_id": f"matrix-{number}", "name": called, "input": arguments}
+            made = _post(client, f"sessions/{out['id']}/calls", call)
         return _code(made) or ("not_permitted" if made.json()["is_error"] else "")
 
 

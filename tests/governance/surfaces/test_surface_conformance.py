@@ -106,8 +106,8 @@ def test_a_form_by_an_act_of_another_kind_is_named(monkeypatch: pytest.MonkeyPat
 def test_a_request_that_is_nobodys_act_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PersonaView, "acts", {})
     violations = " ".join(all_policy_violations())
-    assert "PersonaView (/personas) does not say in `acts` what create, destroy, partial_update does" in violations
-    assert "UpdatePersonaBody is for persona.amend, which no view's `acts` names" in violations
+    assert "PersonaView (/personas) does not name in `acts` the act of create, destroy, partial_update" in violations
+    assert "UpdatePersonaBody is for persona.amend, which no view names in `acts`" in violations
 
 
 def test_a_tool_that_is_no_act_of_agents_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_a_tier_is_distilled_at_the_endpoint_that_its_agents_page_names(standin:
     assert (run.verdict, run.model) == (TierRun.Verdict.PENDING, "house-large")
     [asked] = standin.requests()
     assert asked["model"] == "house-large"
-    with pytest.raises(Conflict, match="Agents still think there, among them support"):
+    with pytest.raises(Conflict, match="Agents still use this endpoint, among them support"):
         remove_endpoint(own, actor=world.admin)
     # What the page says of one tier holds for no other.
     standin.forget()

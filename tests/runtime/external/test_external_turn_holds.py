@@ -54,7 +54,7 @@ def test_colleague_who_takes_over_locks_the_agent_out_and_what_it_spent_counts(w
     # R108
     out = open_external_session(world, "Where is my parcel?")
     take_over_conversation(conversation_of(world, out), actor=world.operator)
-    with pytest.raises(Conflict, match="A colleague has this conversation in hand"):
+    with pytest.raises(Conflict, match="A colleague has taken this conversation over"):
         use_tool(world, out, "list_skills")
     other = open_external_session(world, "Hello", thread="another")
     take_over_conversation(conversation_of(world, other), actor=world.operator)
@@ -63,7 +63,7 @@ def test_colleague_who_takes_over_locks_the_agent_out_and_what_it_spent_counts(w
     assert (reload_turn(world, other).status, reload_turn(world, other).failure_code) == ("cancelled", "taken_over")
     with acting_as(world.system):
         assert ModelCall.objects.filter(turn=other.turn).count() == 1
-    with pytest.raises(Conflict, match="in hand"):
+    with pytest.raises(Conflict, match="taken this conversation over"):
         open_external_session(world, "Anybody?", thread="another")
     assert lines(world, other.session.conversation_id) == [("customer", "Hello")]
 

@@ -145,7 +145,7 @@ def test_a_builtin_tool_runs_in_the_turn_and_its_result_is_ours(world: World) ->
 def test_a_builtin_tool_call_that_was_never_made_is_refused(world: World) -> None:
     skill = make_skill(world, "approved")
     out = open_external_session(world, "How do I return it?")
-    with pytest.raises(Invalid, match="get_skill is a tool of the house"):
+    with pytest.raises(Invalid, match="get_skill is a built-in tool"):
         report_external_turn(
             world,
             out,
@@ -154,7 +154,7 @@ def test_a_builtin_tool_call_that_was_never_made_is_refused(world: World) -> Non
             model_answer("Pay me."),
         )
     use_tool(world, out, "get_skill", "c", skill_id=skill.pk)
-    with pytest.raises(Invalid, match="no such call was made"):
+    with pytest.raises(Invalid, match="this turn has no such call"):
         report_external_turn(
             world,
             out,
@@ -211,7 +211,7 @@ def test_engine_of_ours_takes_no_turn_there(world: World, standin: StandIn) -> N
 
 def test_message_for_the_other_runner_is_refused_with_what_to_do(world: World) -> None:
     open_external_session(world, "Where is my parcel?")
-    with pytest.raises(Conflict, match="runs elsewhere"):
+    with pytest.raises(Conflict, match="An external agent answers"):
         send_customer_message(world, "Hello?", thread="elsewhere")
     send_customer_message(world, "Hello?", thread="ours")
     with pytest.raises(Conflict, match="Preceptor answers in this conversation itself"):
@@ -231,12 +231,12 @@ def test_two_requests_about_a_turn_come_one_after_the_other(world: World) -> Non
         lambda: open_external_session(world),
         lambda: report_external_turn(world, out, model_answer("In Lyon.")),
     ):
-        with pytest.raises(Conflict, match="Another request has this turn in hand"):
+        with pytest.raises(Conflict, match="Another request is using this turn"):
             second()
     postpone(first.turn, "", "", 0, actor=world.system)
     assert report_external_turn(world, out, model_answer("In Lyon.")).may_send
     assert claim_turn(out.session.conversation_id, actor=world.system, external=True) is None
-    with pytest.raises(Conflict, match="Nothing waits here"):
+    with pytest.raises(Conflict, match="No message waits for an answer"):
         open_external_session(world)
 
 
@@ -251,11 +251,11 @@ def test_agent_that_asks_for_its_turn_without_end_is_stopped(world: World) -> No
 
 def test_number_that_is_none_is_refused(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    with pytest.raises(Invalid, match="a number that JSON does not know"):
+    with pytest.raises(Invalid, match="a number that JSON does not allow"):
         report_external_turn(
             world, out, tool_call_answer("track", "c", number=1e400), tool_result("c", "x"), model_answer("In Lyon.")
         )
-    with pytest.raises(Invalid, match="a number that JSON does not know"):
+    with pytest.raises(Invalid, match="a number that JSON does not allow"):
         use_tool(world, out, "get_skill", skill_id=1e400)
 
 

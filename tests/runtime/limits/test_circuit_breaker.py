@@ -97,7 +97,7 @@ def test_a_failing_model_is_asked_no_more_and_what_waits_counts_no_try(world: Wo
     asked = len(standin.requests())
     turn = run_new_turn(world, standin)
     assert (turn.status, turn.failure_code, turn.failed_calls) == (Turn.Status.RUNNING, "breaker_open", 0)
-    assert "held back" in turn.failure
+    assert "are paused for a moment" in turn.failure
     assert len(standin.requests()) == asked
     other = make_world()
     assert run_new_turn(other, standin).status == Turn.Status.DONE

@@ -139,7 +139,7 @@ def test_no_assistant_is_tried_and_no_agent_of_nowhere(world: World) -> None:
     with pytest.raises(NotVisible, match="There is no such agent"):
         make_trial(stranger, world.operator)
     for actor in (world.bot, world.operator):
-        with pytest.raises(Invalid, match="The channel playground is for"):
+        with pytest.raises(Invalid, match="The channel playground is reserved for"):
             receive_message(
                 world.agent.pk, actor=actor, channel="playground", conversation_key="t", text="Hi", idempotency_key="a"
             )
@@ -169,7 +169,7 @@ def test_what_is_decided_meanwhile_is_tried_no_more(world: World, standin: Stand
     approve_as_read(latest_open_proposal(world), world.operator)
     turn = run_trial(world, trial, standin)
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "proposal_decided")
-    assert "does not wait any more" in turn.failure
+    assert "is no longer open" in turn.failure
     with pytest.raises(Invalid, match="There is no open proposal"):
         make_trial(world, proposal_id=trial.trial_proposal_id)
 

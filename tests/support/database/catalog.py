@@ -1,10 +1,10 @@
-"""What the database says about its own tables: a new one joins the tests by being there."""
+"""The database's own catalog of its tables: a new table joins the tests because it exists."""
 
 from dataclasses import dataclass
 
 from django.db import connection
 
-# Tables of everybody, each with the reason why no tenant owns its rows.
+# Tables without a tenant, each with the reason why no tenant owns its rows.
 SHARED_TABLES = {
     "auth_group": "the five roles, the same in every tenant",
     "auth_group_permissions": "Django's own; grants live in guardian's tables",
@@ -28,26 +28,26 @@ SHARED_TABLES = {
     "guardian_groupobjectpermission": "guardian's generic table; the direct tables are used instead",
     "guardian_userobjectpermission": "guardian's generic table; the direct tables are used instead",
 }
-# Where the tenant does not stand in a column of that name.
+# Tables whose tenant is in a column of another name.
 TENANT_COLUMN = {"tenants_tenant": "id", "tenants_tenantgroupobjectpermission": "content_object_id"}
 
 
 @dataclass(frozen=True)
 class TenantTable:
-    """One table of tenants' rows and the column that says whose."""
+    """One table of tenants' rows, and its tenant column."""
 
     name: str
     column: str
 
 
 def all_tables() -> list[str]:
-    """Every table of the schema."""
+    """Return every table of the schema."""
     rows = _query("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace")
     return [str(name) for (name,) in rows]
 
 
 def tenant_tables() -> list[TenantTable]:
-    """Every table that is not shared; one without a tenant's column would fail its tests."""
+    """Return every table that is not shared; one without a tenant column would fail its tests."""
     return [
         TenantTable(name, TENANT_COLUMN.get(name, "tenant_id"))
         for name in sorted(set(all_tables()) - set(SHARED_TABLES))
@@ -55,7 +55,7 @@ def tenant_tables() -> list[TenantTable]:
 
 
 def forced_tables() -> set[str]:
-    """Tables whose row security holds for their owner too."""
+    """Return the tables whose row security holds for their owner too."""
     rows = _query(
         "SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity"
         " AND relnamespace = 'public'::regnamespace"
@@ -64,7 +64,7 @@ def forced_tables() -> set[str]:
 
 
 def has_table_right(role: str, right: str, table: str) -> bool:
-    """Whether a database role holds a right on some column of a table, whatever row security then says."""
+    """Return whether a database role has a right on some column of a table, whatever row security allows."""
     asks = "SELECT has_any_column_privilege(%s, %s, %s)"
     if right in {"DELETE", "TRUNCATE"}:
         asks = "SELECT has_table_privilege(%s, %s, %s)"
@@ -72,7 +72,7 @@ def has_table_right(role: str, right: str, table: str) -> bool:
 
 
 def composite_references() -> set[tuple[str, str, str]]:
-    """(table, column, target) of every foreign key that carries the tenant along."""
+    """Return (table, column, target) of every foreign key that includes the tenant."""
     rows = _query(
         "SELECT source.relname, refers.attname, target.relname FROM pg_constraint AS key"
         " JOIN pg_class AS source ON source.oid = key.conrelid JOIN pg_class AS target ON target.oid = key.confrelid"
@@ -87,7 +87,7 @@ def composite_references() -> set[tuple[str, str, str]]:
 
 
 def definer_functions() -> dict[str, set[str]]:
-    """Functions that run with rights of their own, and which database roles may call them."""
+    """Return the functions that run with rights of their own, and the database roles that may call them."""
     rows = _query(
         "SELECT proc.proname, role.rolname FROM pg_proc AS proc CROSS JOIN pg_roles AS role"
         " WHERE proc.prosecdef AND proc.pronamespace = 'public'::regnamespace AND NOT role.rolsuper"
@@ -100,7 +100,7 @@ def definer_functions() -> dict[str, set[str]]:
 
 
 def plain_references() -> set[tuple[str, str]]:
-    """(table, column) of every foreign key by the id alone where one beside it carries the tenant."""
+    """Return (table, column) of every foreign key by id alone that has one with the tenant beside it."""
     rows = _query(
         "SELECT source.relname, refers.attname FROM pg_constraint AS key JOIN pg_class AS source ON source.oid = key.conrelid"
         " JOIN pg_attribute AS refers ON refers.attrelid = key.conrelid AND refers.attnum = key.conkey[1]"
@@ -111,7 +111,7 @@ def plain_references() -> set[tuple[str, str]]:
 
 
 def keys_without_tenant() -> set[str]:
-    """Unique indexes of tenants' tables without the tenant; primary keys aside."""
+    """Return the unique indexes of tenants' tables without the tenant, except primary keys."""
     rows = _query(
         "SELECT indexed.relname, of.relname FROM pg_index AS key JOIN pg_class AS indexed ON indexed.oid = key.indexrelid"
         " JOIN pg_class AS of ON of.oid = key.indrelid WHERE key.indisunique AND NOT key.indisprimary"
@@ -122,7 +122,7 @@ def keys_without_tenant() -> set[str]:
 
 
 def readable_sequences() -> set[tuple[str, str]]:
-    """Sequences that a role of the product may look at or draw from."""
+    """Return the sequences that a role of the product may read or draw from."""
     rows = _query(
         "SELECT sequence.relname, role.rolname FROM pg_class AS sequence CROSS JOIN pg_roles AS role"
         " WHERE sequence.relkind = 'S' AND sequence.relnamespace = 'public'::regnamespace AND NOT role.rolsuper"
@@ -133,7 +133,7 @@ def readable_sequences() -> set[tuple[str, str]]:
 
 
 def other_relations() -> list[str]:
-    """Views, materialized views and foreign tables of the schema."""
+    """Return the views, materialized views and foreign tables of the schema."""
     rows = _query(
         "SELECT relname FROM pg_class WHERE relkind IN ('v', 'm', 'f') AND relnamespace = 'public'::regnamespace"
     )

@@ -1,7 +1,7 @@
-"""Clones that stand for the next test that commits: to copy a database and to drop it takes a second of a processor.
+"""A pool of database clones for tests that commit: to copy a database and to drop it takes a second of processor time.
 
-What a test wrote is deleted after it. A clone in which it changed anything else is dropped: a wall, a right, a statistic, a row
-that the template has, or so many rows that their room would tell.
+Rows that a test wrote are deleted after it. A clone is dropped if a test changed anything else: row security, a right, a
+statistic, a row of the template, or the size of the files by very many rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ MOST_ROWS: Final = 5_000
 _ROW_TABLES: Final = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
 _SEQUENCES: Final = "SELECT schemaname || '.' || sequencename, last_value FROM pg_sequences"
 _RESET_SEQUENCE: Final = "SELECT setval(%s, coalesce(%s, 1), %s)"
-# Of clients alone: the server's own workers see to themselves.
+# Clients only: the server's own workers are left alone.
 _CLOSE_SESSIONS: Final = (
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 )
-# Everything of a database that is no row of a table. Of relations and columns not how much room they take.
+# Everything of a database that is not a row of a table. The size of relations and columns is left out.
 _SCHEMA_FINGERPRINT: Final = """
 SELECT count(*), sum(hashtextextended(said, 0)) FROM (
     SELECT p::text FROM pg_proc p WHERE oid >= 16384 OR proacl IS NOT NULL
@@ -54,7 +54,7 @@ SELECT count(*), sum(hashtextextended(said, 0)) FROM (
 
 @dataclass
 class ClonePool:
-    """The clones of this test process. Each is one test's at a time."""
+    """The clones of this test process. Each is used by one test at a time."""
 
     server: Postgres
     template: str
@@ -64,7 +64,7 @@ class ClonePool:
 
     @contextmanager
     def lend(self, back_to: str) -> Iterator[str]:
-        """A database like the template until the block ends; both connections go there, and back to the other one afterwards."""
+        """Lend a database like the template until the block ends; both connections go there, and to `back_to` afterwards."""
         name = self.idle.pop() if self.idle else self._make_clone(back_to)
         close_connections()
         point_to(self.server, name)
@@ -76,7 +76,7 @@ class ClonePool:
             self._reclaim(name)
 
     def drop(self) -> None:
-        """All of them: a server may stand longer than this process."""
+        """Drop all clones: a server may outlive this process."""
         while self.idle:
             self._drop_clone(self.idle.pop())
 
@@ -106,7 +106,7 @@ class ClonePool:
 
 @dataclass(frozen=True, slots=True)
 class _CloneState:
-    """What a clone is before a test: how it is built, the rows it begins with, and where its numbers stand."""
+    """The state of a clone before a test: its schema, its rows, and the values of its sequences."""
 
     built: tuple[Any, ...]  # Any: a number and a hash
     empty: tuple[str, ...]
@@ -115,17 +115,17 @@ class _CloneState:
 
     @classmethod
     def of(cls, connection: Connection) -> "_CloneState":
-        """Read it."""
+        """Read the state."""
         tables = sorted(str(name) for (name,) in connection.execute(_ROW_TABLES))
         filled = _filled_tables(connection, tables)
         empty = tuple(table for table in tables if table not in filled)
         return cls(_schema_fingerprint(connection), empty, _rows(connection, filled), _sequence_values(connection))
 
     def restore(self, connection: Connection) -> bool:
-        """Delete what a test wrote into what was empty. False where anything else is not as it was."""
+        """Delete rows that a test wrote into empty tables. Return False if anything else has changed."""
         if _schema_fingerprint(connection) != self.built:
             return False
-        # A superuser's word: no trigger refuses that rows are deleted, and no key that others name them.
+        # A superuser's setting: no trigger refuses to delete rows, and no key checks references to them.
         connection.execute("SET session_replication_role = replica")
         filled = _filled_tables(connection, self.empty)
         deleted = [connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table))) for table in filled]

@@ -1,4 +1,4 @@
-"""The databases of tests: cloned from one that stands as an installation's does, and gone afterwards."""
+"""The databases of tests: cloned from a template that is set up as an installation's, and dropped afterwards."""
 
 import psycopg
 from django.db import connections
@@ -10,11 +10,11 @@ from tests.support.build_counts import CLONES, counts
 
 
 def clone_database(server: Postgres, template: str, name: str) -> None:
-    """Make a database like the template and let Django's connections go there."""
+    """Make a database like the template and point Django's connections to it."""
     close_connections()
     counts[CLONES] += 1
     run_as_superuser(server, sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
-    # Copied as files, since writing each page to the log first takes twice as long.
+    # Copied as files, because writing each page to the log first takes twice as long.
     clone = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
     run_as_superuser(server, clone.format(sql.Identifier(name), sql.Identifier(template)))
     # A database's own rights are not cloned with it.
@@ -24,25 +24,25 @@ def clone_database(server: Postgres, template: str, name: str) -> None:
 
 
 def point_to(server: Postgres, name: str) -> None:
-    """Let both of Django's connections use this server and database."""
+    """Point both of Django's connections to this server and database."""
     host = server.url_for("postgres", database=name).partition("?host=")[2]
     for alias in ("default", "owner"):
         connections[alias].settings_dict.update(NAME=name, HOST=host.replace("%2F", "/"))
 
 
 def close_connections() -> None:
-    """A database with clients can be neither cloned nor dropped."""
+    """Close all connections: a database with clients can be neither cloned nor dropped."""
     for alias in ("default", "owner"):
         connections[alias].close()
 
 
 def disable_autovacuum(server: Postgres) -> None:
-    """The server's own upkeep is off from now on: beside no test statistics come, rows move, or a clone is told changed."""
+    """Switch off the server's own upkeep: otherwise statistics change, rows move, and a clone looks changed."""
     run_as_superuser(server, sql.SQL("ALTER SYSTEM SET autovacuum = off").format())
     run_as_superuser(server, sql.SQL("SELECT pg_reload_conf()").format())
 
 
 def run_as_superuser(server: Postgres, statement: sql.Composed) -> None:
-    """One statement outside any transaction."""
+    """Run one statement outside any transaction."""
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(statement)

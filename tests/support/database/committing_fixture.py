@@ -10,6 +10,6 @@ from tests.support.database.clone_pool import ClonePool
 
 @pytest.fixture
 def committing(standing_clones: ClonePool, django_db_setup: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
-    """Both connections go to a clone; what is written there stands for other threads, and for nobody afterwards."""
+    """Point both connections to a clone; other threads see what is written there, and it is deleted afterwards."""
     with django_db_blocker.unblock(), standing_clones.lend(django_db_setup) as name:
         yield name

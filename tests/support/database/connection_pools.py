@@ -1,4 +1,4 @@
-"""The ways a connection is shared: none, the driver's own pool, and pgbouncer in transaction mode."""
+"""Ways to share a connection: none, the driver's own pool, and pgbouncer in transaction mode."""
 
 import shutil
 import signal
@@ -37,19 +37,19 @@ class PoolRoute(Protocol):
     """Points Django's connections through something, for a while."""
 
     def __call__(self, server: Postgres) -> AbstractContextManager[None]:
-        """While it lasts, new connections go this way."""
+        """Route new connections this way while the block runs."""
 
 
 @contextmanager
 def direct_connections(server: Postgres) -> Iterator[None]:
-    """Each client has a connection of its own."""
+    """Give each client a connection of its own."""
     del server
     yield
 
 
 @contextmanager
 def driver_pool(server: Postgres) -> Iterator[None]:
-    """All clients share the connections of psycopg's pool, as DATABASE_POOL_SIZE has it."""
+    """Let all clients share the connections of psycopg's pool, as DATABASE_POOL_SIZE does."""
     del server
     shared: Any = connections["default"]  # Any: the pool is PostgreSQL's alone
     options = shared.settings_dict["OPTIONS"]
@@ -64,7 +64,7 @@ def driver_pool(server: Postgres) -> Iterator[None]:
 
 @contextmanager
 def pgbouncer(server: Postgres) -> Iterator[None]:
-    """All clients share the connections of pgbouncer, which gives each transaction whichever is free."""
+    """Let all clients share the connections of pgbouncer, which gives each transaction any free one."""
     given = connections["default"].settings_dict
     before = {name: given[name] for name in ("HOST", "PORT")}
     with running_pgbouncer(str(given["HOST"])) as folder:
@@ -84,13 +84,13 @@ POOL_ROUTES: Mapping[str, PoolRoute] = {
 
 
 def find_pgbouncer() -> str | None:
-    """Where Debian's package puts it, or wherever the path says."""
+    """Return the program, from the place of Debian's package or from the path."""
     return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
 
 
 @contextmanager
 def running_pgbouncer(server_socket: str) -> Iterator[Path]:
-    """In front of the server at this socket. It refuses to run as root, like PostgreSQL, and runs as the same account."""
+    """Run pgbouncer in front of this socket, under the account of the server; like PostgreSQL it refuses to run as root."""
     program = find_pgbouncer()
     if program is None:
         raise CannotStart("pgbouncer is missing. On Debian or Ubuntu, as root: apt-get install pgbouncer")

@@ -1,6 +1,6 @@
-"""A cluster that already holds the migrated template: made once for this state of the sources, then copied.
+"""A cluster with the migrated template: made once for this state of the sources, then copied.
 
-To migrate an empty database takes several seconds, and every test process begins with one. The copy is keyed by the bytes of
+Migrating an empty database takes several seconds, and every test process begins with one. The key of the copy is the bytes of
 all files that migrations, models, policy and set-up read. `make clean` removes it.
 """
 
@@ -42,13 +42,13 @@ SOURCES: Final = (
     "tests/settings.py",
     "requirements-embedded.lock",
 )
-# Models have fields, constraints and indexes from mixins of other modules too.
+# Models take fields, constraints and indexes from mixins of other modules too.
 DECLARES_FIELDS: Final = re.compile(rb"\bmodels\.(Model\b|ForeignKey\(|Index\(|\w*Field\(|\w*Constraint\()")
 
 
 @contextmanager
 def ready_server() -> Iterator[Postgres]:
-    """A server in which the template stands, gone afterwards with all its data."""
+    """Run a server with the template, removed afterwards with all its data."""
     home = own_folder()
     server = ReadyPostgres(home, throwaway=True)
     server.start()
@@ -74,7 +74,7 @@ class ReadyPostgres(Postgres):
 
 
 class _TemplateServer(Postgres):
-    """The server in which the template is made, stopped as one that is started again."""
+    """The server in which the template is made; it is stopped so that a copy can start."""
 
     def make(self, ready: Path) -> None:
         self.start()
@@ -103,7 +103,7 @@ def _migrate_template(server: Postgres) -> None:
     run_as_superuser(server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
     point_to(server, TEMPLATE)
     settings.DATABASE_OWNER_URL = server.url_for("postgres", database=TEMPLATE)
-    # The states of models between two migrations refer to each other: to look for garbage among them takes a fifth of the time.
+    # The states of models between two migrations refer to each other; garbage collection among them takes a fifth of the time.
     gc.disable()
     call_command("setup_database", verbosity=0, stdout=_DiscardedOutput())
     gc.enable()
@@ -111,12 +111,12 @@ def _migrate_template(server: Postgres) -> None:
 
 
 def _copy_cluster(source: Path, target: Path) -> None:
-    # Whoever owns the files goes on to own them: as root the server runs as somebody else.
+    # The owner of the files stays the same: as root, the server runs under another account.
     subprocess.run(["cp", "-a", source, target], check=True)
 
 
 def template_key(root: Path = PROJECT) -> str:
-    """The name of the cluster that fits these sources: another one as soon as a byte of them changes."""
+    """Return the name of the cluster for these sources; it changes with any byte of them."""
     digest = sha256(f"{sys.version_info[:2]} {settings.DATABASE_ROLE_PREFIX}".encode())
     for path in sources(root):
         digest.update(f"{path.relative_to(root)} {path.stat().st_size}\n".encode())
@@ -125,7 +125,7 @@ def template_key(root: Path = PROJECT) -> str:
 
 
 def sources(root: Path = PROJECT) -> list[Path]:
-    """Every file from which the template is made."""
+    """Return every file from which the template is made."""
     named = {path for pattern in SOURCES for path in root.glob(pattern)}
     declaring = {path for path in root.glob("apps/**/*.py") if DECLARES_FIELDS.search(path.read_bytes())}
     return sorted(named | declaring)

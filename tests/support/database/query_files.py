@@ -1,4 +1,4 @@
-"""Query files as tests see them: where they are, what their heading comments say, and whether PostgreSQL can plan them."""
+"""Query files as tests see them: their places, their heading comments, and whether PostgreSQL can plan them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -40,12 +40,12 @@ class QueryFile:
 
     @property
     def whole(self) -> str:
-        """The text with its fragments."""
+        """Return the text with its fragments."""
         return with_fragments(self.text, (self.path,))
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """The type of each parameter that the heading describes."""
+        """Return the type of each parameter that the heading describes."""
         return {name: kind.strip() for name, kind, _ in PARAMETER.findall(self.heading)}
 
     @property
@@ -59,7 +59,7 @@ class QueryFile:
 
 
 def heading_flaws(query: QueryFile) -> Iterator[str]:
-    """What a query's heading lacks."""
+    """Yield the parts that a query's heading lacks."""
     found = re.findall(r"^-- ([A-Z][a-z]+(?: [a-z]+)?):", query.heading, re.MULTILINE)
     if [each for each in found if each in HEADINGS] != list(HEADINGS):
         yield f"{query.path}: the heading has {', '.join(found)}; it has to have {', '.join(HEADINGS)}."
@@ -71,7 +71,7 @@ def heading_flaws(query: QueryFile) -> Iterator[str]:
 
 
 def fragment_flaws(fragment: QueryFile) -> Iterator[str]:
-    """What a fragment's heading lacks."""
+    """Yield the parts that a fragment's heading lacks."""
     if not re.match(r"-- [A-Z]", fragment.heading) or "\n-- Included " not in f"\n{fragment.heading}":
         yield f"{fragment.path}: the heading says what it is, and `Included ...` where it fits."
     yield from parameter_flaws(fragment, set(query_parameters(fragment.whole)))
@@ -85,9 +85,9 @@ def parameter_flaws(query: QueryFile, used: set[str]) -> Iterator[str]:
 
 
 def plan_flaw(query: QueryFile, role: str) -> str:
-    """Why PostgreSQL would refuse the query of this role with parameters of the described types; empty if it would not.
+    """Return why PostgreSQL would refuse the query for this role with parameters of the described types; empty if it would not.
 
-    EXPLAIN EXECUTE begins the statement and runs nothing of it, so names, types and rights are all looked at.
+    EXPLAIN EXECUTE begins the statement without running it, so it checks names, types and rights.
     """
     sql = translate_query(query.whole)
     names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)))
@@ -102,7 +102,7 @@ def plan_flaw(query: QueryFile, role: str) -> str:
             cursor.execute(plan)
             cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
             cursor.execute(f"EXPLAIN EXECUTE {prepared.name} {values}")
-            # With the savepoint go the role and the tenant.
+            # The rollback to the savepoint also resets the role and the tenant.
             transaction.set_rollback(True)
     except DatabaseError as refusal:
         return f"{query.path} as {role}: {refusal}"

@@ -1,4 +1,4 @@
-"""A connection of its own to the database of a test, as the product's login, for what a cursor of Django's would not take."""
+"""A separate connection to a test's database, as the product's login, for statements that a Django cursor would not take."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ SETTINGS = (
 
 @contextmanager
 def session(actor: Actor | None = None) -> Iterator[Raw]:
-    """One transaction as this actor's role, or as the login alone; what it did is undone."""
+    """Open one transaction as this actor's role, or as the login alone; it is rolled back."""
     given = connection.settings_dict
     with psycopg.connect(dbname=given["NAME"], host=given["HOST"], user=given["USER"]) as raw:
         if actor is not None:
@@ -36,7 +36,7 @@ def session(actor: Actor | None = None) -> Iterator[Raw]:
 
 
 def assume_actor(raw: Raw, actor: Actor) -> None:
-    """Become the actor until the transaction ends, as `acting` does it."""
+    """Become the actor until the transaction ends, as `acting_as` does."""
     role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLE[actor.role]}"
     raw.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
     customer = "" if actor.customer_key is None else f"={actor.customer_key}"
@@ -44,7 +44,7 @@ def assume_actor(raw: Raw, actor: Actor) -> None:
 
 
 def statement_error(actor: Actor | None, statement: str) -> str:
-    """How a statement ends: the error's code, or nothing where PostgreSQL did it."""
+    """Return the error code of a statement, or an empty text if PostgreSQL ran it."""
     with session(actor) as raw:
         try:
             if statement.startswith("COPY"):

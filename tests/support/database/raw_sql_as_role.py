@@ -1,4 +1,4 @@
-"""Raw SQL under an actor's database role: what PostgreSQL itself says, whatever Python would have said before."""
+"""Raw SQL under an actor's database role: the verdict of PostgreSQL itself, without Python's checks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ BROKEN_RULE = "23514"
 
 @dataclass(frozen=True)
 class StatementOutcome:
-    """How a statement ended: an error's code, or how many rows it touched or found."""
+    """The result of a statement: an error code, or the number of rows it touched or found."""
 
     sqlstate: str = ""
     rows: int = 0
@@ -27,12 +27,12 @@ class StatementOutcome:
 
     @property
     def passed(self) -> bool:
-        """It ran, and it reached something."""
+        """Whether it ran and reached a row."""
         return not self.sqlstate and self.rows > 0
 
 
 def run_and_undo(actor: Actor | None, statement: str, params: Params = ()) -> StatementOutcome:
-    """Run one statement as this actor's role, or as the login role itself, and undo it."""
+    """Run one statement as this actor's role, or as the login role itself, and roll it back."""
     try:
         with transaction.atomic():
             outcome = _run_statement(statement, params) if actor is None else _run_as_actor(actor, statement, params)

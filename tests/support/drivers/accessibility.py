@@ -1,4 +1,4 @@
-"""What axe finds on an open page, in any light and width, and a picture of the page for who asks for one."""
+"""Accessibility checks of an open page with axe, in both colour schemes and all widths, and pictures of the page on request."""
 
 import os
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from playwright.sync_api import Page
 
 COLOUR_SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTHS: Final = (1280, 400)
-# `make browser-test PICTURES=1`; nobody looks at the pictures of a run that passes.
+# `make browser-test PICTURES=1`; without it no pictures are taken, because nobody looks at those of a passing run.
 TAKES_PICTURES: Final = os.environ.get("PICTURES", "0") not in {"", "0"}
 
-# What is folded away is looked at too, menus excepted.
+# Folded content is checked too, except menus.
 UNFOLD: Final = (
     "document.querySelectorAll('#content details:not(.pc-filter)').forEach(folded => { folded.open = true })"
 )
@@ -24,7 +24,7 @@ ICONS_READ_OUT: Final = """
     .filter(icon => !icon.closest('[aria-hidden="true"]')).map(icon => icon.outerHTML.slice(0, 200))
 """
 
-# What reaches past the window's edge, unless it stands in something that is moved aside by itself.
+# Elements past the window's edge, unless they are in something that scrolls by itself.
 OVERFLOWING_ELEMENTS: Final = """() => [...document.querySelectorAll('#content *, #page *')].filter(each => {
     if (each.getBoundingClientRect().right <= window.innerWidth + 1 || !each.checkVisibility()) return false
     for (let over = each; over && over !== document.body; over = over.parentElement)
@@ -32,23 +32,23 @@ OVERFLOWING_ELEMENTS: Final = """() => [...document.querySelectorAll('#content *
     return true
 }).map(each => each.outerHTML.slice(0, 160))"""
 
-# Tables of ours that have to be pushed aside to be read.
+# Tables that have to be scrolled sideways to be read.
 SCROLLED_REGIONS: Final = """() => [...document.querySelectorAll('.pc-scroll')]
     .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => `${each.ariaLabel} is pushed aside`)"""
 
-# The rules that a change of colours alone can break, of those that axe runs unless told otherwise.
+# Those of axe's default rules that a change of colours alone can break.
 COLOUR_RULES: Final = ("color-contrast", "link-in-text-block")
 
-# What passed is most of a result; only what is reported leaves the page.
+# Passed rules are most of a result; only the reported ones leave the page.
 _RUN: Final = """async only => (await axe.run(document, {resultTypes: ['violations'], ...(only && {runOnly: only})}))
     .violations.map(({id, help, nodes}) => `${id}: ${help}: ${nodes[0].html.slice(0, 200)}`)"""
 
-# The page's own script and its styles have taken notice of a new light or width.
+# Wait until the page's script and styles have applied a new colour scheme or width.
 _NEXT_FRAME: Final = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
 def accessibility_flaws(page: Page, name: str, *, only: Sequence[str] = ()) -> list[str]:
-    """What axe finds, one line each, and the icons that would be read out as words."""
+    """Return the findings of axe, one line each, and icons that would be read out as words."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(_RUN, list(only) or None)
@@ -57,7 +57,7 @@ def accessibility_flaws(page: Page, name: str, *, only: Sequence[str] = ()) -> l
 
 
 def flaws_in_colour_schemes(page: Page, name: str, picture: Path) -> list[str]:
-    """The flaws of an open page in both lights: all rules in one, and in the other those that colours can break."""
+    """Return the flaws of an open page in both colour schemes: all rules in one, in the other those that colours can break."""
     found: list[str] = []
     for light in COLOUR_SCHEMES:
         page.emulate_media(color_scheme=light, reduced_motion="reduce")
@@ -69,7 +69,7 @@ def flaws_in_colour_schemes(page: Page, name: str, picture: Path) -> list[str]:
 
 
 def flaws_in_widths(page: Page, name: str, picture: Path, widths: Sequence[int] = WIDTHS) -> list[str]:
-    """The flaws of an open page in both lights and at every width, and whether it is wider than its window."""
+    """Return the flaws of an open page in both colour schemes and at every width, and whether it is wider than its window."""
     found: list[str] = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
@@ -80,7 +80,7 @@ def flaws_in_widths(page: Page, name: str, picture: Path, widths: Sequence[int] 
 
 
 def overflow_flaws(page: Page, name: str, picture: Path, width: int = WIDTHS[-1]) -> list[str]:
-    """What an open page pushes past the edge of a narrow window, which is then as wide again as it was."""
+    """Return the elements that an open page pushes past the edge of a narrow window; the width is restored afterwards."""
     before = page.viewport_size
     assert before is not None
     page.set_viewport_size({"width": width, "height": before["height"]})
@@ -92,6 +92,6 @@ def overflow_flaws(page: Page, name: str, picture: Path, width: int = WIDTHS[-1]
 
 
 def take_picture(page: Page, path: Path) -> None:
-    """Keep the whole page as a picture, where this run takes them."""
+    """Save a picture of the whole page, if this run takes pictures."""
     if TAKES_PICTURES:
         page.screenshot(path=path, full_page=True)

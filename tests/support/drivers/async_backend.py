@@ -13,7 +13,7 @@ Given = TypeVar("Given")
 
 
 def within_loop(base_url: str, work: Callable[[AsyncBackend], Awaitable[Given]], *, connections: int = 10) -> Given:
-    """What the work gives, on a loop and with a backend of its own."""
+    """Return the result of the work, in a loop and with a backend of its own."""
 
     async def _run() -> Given:
         backend = async_backend_at("a-key", base_url, connections=connections)

@@ -1,4 +1,4 @@
-"""What the flows have in common: a page looked at on the way, and what a model read before the messages."""
+"""Shared steps of the browser flows: visits with a check of each page, and the prompt before the messages."""
 
 import json
 from contextlib import suppress
@@ -13,18 +13,18 @@ from tests.support.timeouts import PATIENCE_SECONDS
 
 
 def visit(page: Page, path: str) -> None:
-    """Open a page, which is as it should be for every eye."""
+    """Open a page, and check that it has no accessibility flaw."""
     page.goto(path)
     assert_no_flaws(page)
 
 
 def assert_no_flaws(page: Page) -> None:
-    """The page that is open has no flaw."""
+    """Check that the open page has no accessibility flaw."""
     assert accessibility_flaws(page, page.url) == []
 
 
 def go_by_shortcut(page: Page, letter: str, url: str) -> None:
-    """Press g and a letter, and again where a busy machine took longer between the two than the page waits for."""
+    """Press g and a letter; repeat if a busy machine took longer between the two than the page waits."""
     for seconds in (5, 10, PATIENCE_SECONDS):
         page.keyboard.type(f"g{letter}")
         with suppress(TimedOut):
@@ -34,5 +34,5 @@ def go_by_shortcut(page: Page, letter: str, url: str) -> None:
 
 
 def request_prefix(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
-    """All that precedes the messages: tools and system blocks, to the byte."""
+    """Return everything before the messages: tools and system blocks, to the byte."""
     return json.dumps([without_cache_marks(body["tools"]), without_cache_marks(body["system"])], ensure_ascii=False)

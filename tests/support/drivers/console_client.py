@@ -1,4 +1,4 @@
-"""What a person does in a page: open it, read it, send one of its forms."""
+"""A person's steps on a console page: open it, read it, send one of its forms."""
 
 import html
 import re
@@ -18,7 +18,7 @@ from tests.support.worlds.world import World
 
 
 def signed_in(user: User) -> Client:
-    """A client with a session of this person, whose use is noted already: a page writes that every few minutes."""
+    """Return a client with a session of this person. Its use is recorded already; a page writes that every few minutes."""
     client = Client()
     client.force_login(user)
     session = client.session
@@ -28,17 +28,17 @@ def signed_in(user: User) -> Client:
 
 
 def page_of(row: Model) -> str:
-    """The path of a row's page."""
+    """Return the path of a row's page."""
     return reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_change", args=[row.pk])
 
 
 def list_of(model: type[Model]) -> str:
-    """The path of a noun's list."""
+    """Return the path of a model's list."""
     return reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist")
 
 
 def paths(world: World) -> dict[str, str]:
-    """Home, every list on all its tabs, and the newest row of every noun."""
+    """Return the paths of Home, of every list on all its tabs, and of the newest row of every model."""
     found = {
         "home": reverse("admin:index"),
         "figures": reverse("admin:statistics"),
@@ -71,17 +71,17 @@ def paths(world: World) -> dict[str, str]:
 
 
 def decision_of(row: Model, name: str) -> str:
-    """The path a decision is posted to."""
+    """Return the path to which a decision is posted."""
     return reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_decide", args=[row.pk, name])
 
 
 def page_text(response: Any) -> str:
-    """The page's source with its entities resolved."""
+    """Return the page's source with its entities resolved."""
     return html.unescape(response.content.decode())
 
 
 def page_words(response: Any) -> str:
-    """The page as it is read: without tags, with single spaces."""
+    """Return the page as people read it: without tags, with single spaces."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", response.content.decode())).split())
 
 
@@ -99,7 +99,7 @@ def save_form(client: Client, path: str, **typed: object) -> Any:
 
 
 def form_values(page: str, action: str) -> dict[str, str]:
-    """What a browser would send for the form with this action."""
+    """Return the values that a browser would send for the form with this action."""
     reader = _Forms()
     reader.feed(page)
     return reader.forms[action]

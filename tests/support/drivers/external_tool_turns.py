@@ -1,4 +1,4 @@
-"""Turns that call tools of others, against the one real server of the session."""
+"""Turns that call external tools, against the one real tool server of the session."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The product as it runs, for a story in the browser: told by REST, answered by a real worker."""
+"""The running product for a story in the browser: customers write by REST, and a real worker answers."""
 
 import time
 from collections.abc import Callable
@@ -23,18 +23,18 @@ _keys = count(1)
 
 @dataclass(frozen=True)
 class BrowserFlow:
-    """Web, a Celery worker and beat on a database of their own, with a window before them and a model that is told what to say."""
+    """Web, a Celery worker and beat on a database of their own, with a browser page and a scripted model."""
 
     url: str
     page: Page
     standin: StandIn
 
     def say(self, world: World, text: str, *, thread: str = "thread", customer: str = CUSTOMER, **more: object) -> Turn:
-        """A customer writes by REST, as by a shop's own server, and a worker takes the turn."""
+        """Send a customer's message by REST, as a shop's server does, and return the turn that a worker took."""
         body = {"channel": "http", "conversation_key": thread, "end_user_key": customer, "text": text} | more
         key = f"k{next(_keys)}"
         answer = HttpVisitor(self.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=key)
-        # 200 where a worker was done before the answer left.
+        # 200 if a worker was done before the response left.
         assert answer.status in {200, 202}, answer.text
         event_id = answer.json["event_id"]
         return wait_for(lambda: _finished_turn(world, event_id), f"a turn for “{text}”")
@@ -51,7 +51,7 @@ def _finished_turn(world: World, event_id: int) -> Turn | None:
 
 
 def wait_for(look: Callable[[], Found | None], what: str) -> Found:
-    """What other processes bring about, once it is there."""
+    """Wait until `look` returns something that other processes bring about, and return it."""
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
         found = look()

@@ -1,4 +1,4 @@
-"""A management command as somebody at a terminal sees it."""
+"""A management command as a person at a terminal sees it."""
 
 from dataclasses import dataclass
 from io import StringIO
@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """What a command printed, and the sentence it failed with."""
+    """The output of a command, and the sentence with which it failed."""
 
     out: str
     err: str

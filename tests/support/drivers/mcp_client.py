@@ -1,6 +1,6 @@
-"""The MCP endpoint over real HTTP, asked by the official client: a server in a thread of its own, on the connection of the test.
+"""The MCP endpoint over real HTTP, called by the official client: a server in a thread of its own, on the test's connection.
 
-So what a test has not committed is there for the server too, and is rolled back with the test.
+The server therefore sees uncommitted rows of a test, and its own writes are rolled back with the test.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ GENERATIONS = {"new": "auto", "old": "legacy"}
 
 @dataclass(frozen=True, slots=True)
 class McpToolAnswer:
-    """What a tool answered."""
+    """The answer of a tool."""
 
     text: str
     data: Any
@@ -40,13 +40,13 @@ class McpToolAnswer:
 
     @property
     def code(self) -> str:
-        """The refusal's word for programs; empty where it is none."""
+        """The code of the refusal; empty if the answer is not one."""
         return str(self.data["code"]) if self.is_refusal else ""
 
 
 @dataclass(frozen=True, slots=True)
 class McpTestServer:
-    """Where the endpoint listens, and whether it has done with all that was sent."""
+    """The address of the endpoint, and whether it has finished all requests."""
 
     url: str
     is_idle: Callable[[], bool] = lambda: True
@@ -72,7 +72,7 @@ class McpTestServer:
             self._wait()
 
     def _wait(self) -> None:
-        """A client of the old generation does not wait for what it notified; the connection is one, and the test wants it back."""
+        """Wait until the server is idle: an old client does not wait for its notifications, and the test needs the connection."""
         until = time.monotonic() + PATIENCE_SECONDS
         while not self.is_idle() and time.monotonic() < until:
             time.sleep(0.005)
@@ -85,7 +85,7 @@ class McpTestServer:
             return await work(client)
 
     def post(self, content: bytes = b"{}", **headers: str) -> httpx2.Response:
-        """A bare request, as somebody sends it who does not know the protocol."""
+        """Send a bare request, as from a client that does not know the protocol."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         known = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         try:
@@ -95,7 +95,7 @@ class McpTestServer:
 
 
 def protocol_error(mcp_server: McpTestServer, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
-    """What the protocol answers in a result's place; the client raises it in groups of its tasks."""
+    """Return the error that the protocol sends instead of a result; the client raises it in groups of its tasks."""
     with pytest.raises((MCPError, BaseExceptionGroup)) as raised:
         mcp_server.connected(token, work)
     refusal: BaseException = raised.value
@@ -107,7 +107,7 @@ def protocol_error(mcp_server: McpTestServer, token: str, work: Callable[[Client
 
 @contextmanager
 def run_mcp_server() -> Iterator[McpTestServer]:
-    """The web process's application on a free port, in a loop whose threads all use this thread's connection."""
+    """Serve the web process's application on a free port, in a loop whose threads all use this thread's connection."""
     mine = connections["default"]
     mine.inc_thread_sharing()
     listening = socket.create_server(("127.0.0.1", 0))
@@ -144,6 +144,6 @@ async def _signal_ready(server: uvicorn.Server, ready: threading.Event) -> None:
 
 @pytest.fixture(scope="session")
 def mcp_server() -> Iterator[McpTestServer]:
-    """One server for all tests of a process."""
+    """Return one server for all tests of a process."""
     with run_mcp_server() as mcp_server:
         yield mcp_server

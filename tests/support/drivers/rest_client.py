@@ -1,4 +1,4 @@
-"""Asking the API as somebody, and what a turn leaves behind."""
+"""REST requests as an agent or a person, and turns with their results."""
 
 import json
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ROOT = "/api/v1"
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response of the API."""
 
     status: int
     body: Any
@@ -34,18 +34,18 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The problem's word for programs."""
+        """The code of the problem document."""
         return str(self.body["code"])
 
 
 @dataclass(frozen=True)
 class RestClient:
-    """Somebody with credentials."""
+    """A client with credentials."""
 
     client: Client
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """One request; a body that is no text goes as JSON."""
+        """Send one request; a body that is not a text is sent as JSON."""
         content = body if isinstance(body, str | bytes) else json.dumps(body)
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         options: dict[str, Any] = {"headers": given}
@@ -86,7 +86,7 @@ def person_client(user: User, *, enforce_csrf_checks: bool = False) -> RestClien
 
 
 def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn:
-    """Take the turn of an event the way a worker does, with a model that says this."""
+    """Take the turn of an event as a worker does, with a model that answers with this text."""
     claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
     frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
@@ -101,7 +101,7 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
 
 
 def fail_event(world: World, event: InboundEvent) -> Turn:
-    """A turn that ends without a reply."""
+    """Let a turn end without a reply."""
     claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
     ending = TurnEnd(Turn.Status.FAILED, Turn.Outcome.SILENT, "overloaded", "The provider has no capacity just now.")

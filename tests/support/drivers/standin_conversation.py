@@ -1,4 +1,4 @@
-"""A conversation with the stand-in, in process: the prompt sections, tools and turns its tests share."""
+"""A conversation with the stand-in in process: the prompt sections, tools and turns that its tests share."""
 
 import json
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class StandInTalk:
         return self._next_answer()
 
     def give(self, result: Json, *, is_error: bool = False) -> TextDecision | ToolDecision:
-        """The result of the tool called last."""
+        """Send the result of the tool that was called last."""
         block: JsonObject = {"type": "tool_result", "tool_use_id": f"t{len(self.messages) - 1}", "content": result}
         self.messages.append({"role": "user", "content": [block | ({"is_error": True} if is_error else {})]})
         return self._next_answer()

@@ -33,7 +33,7 @@ def usage_of(message: Json) -> JsonObject:
 
 
 def requests_of(base_url: str) -> list[JsonObject]:
-    """The bodies of the calls so far, oldest first."""
+    """Return the bodies of the calls so far, oldest first."""
     _, requests = call_standin(base_url, "GET", "/standin/requests")
     assert isinstance(requests, list)
     return [json.loads(str(request["body"])) for request in requests if isinstance(request, dict)]

@@ -1,4 +1,4 @@
-"""Decisions on proposals as a reviewer takes them: on what stands there."""
+"""Decisions on proposals as a reviewer takes them, on the present content."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +18,6 @@ def approve_as_read(
     read_at: int | None = None,
     target_read_at: int | None = None,
 ) -> DecisionResult:
-    """Approve what stands there, or what `content` makes of it; `confirmed` is why the scanner's findings may stand."""
+    """Approve the present content, or `content` in its place; `confirmed` is the reason to accept the scanner's findings."""
     yes = ApprovalRequest(proposal.content_sha256, content, bool(confirmed), confirmed, read_at, target_read_at)
     return approve(proposal, yes, actor=actor)

@@ -1,4 +1,4 @@
-"""Lawful comments, and how each way in performs the acts on them."""
+"""Lawful comments, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,12 +16,12 @@ from tests.support.worlds.world import World, make_skill
 
 
 def make_proposal(world: World) -> Proposal:
-    """Something to talk about."""
+    """Make a proposal to comment on."""
     return propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
 
 
 def make_comment(world: World, text: str = "Ask finance first.", *, on: Proposal | None = None) -> Comment:
-    """An operator's, on the latest proposal that waits unless one is named."""
+    """Make a comment of an operator, on the latest waiting proposal unless one is named."""
     return add_comment(on or _first_open_proposal(world) or make_proposal(world), actor=world.operator, text=text)
 
 
@@ -31,7 +31,7 @@ def _first_open_proposal(world: World) -> Proposal | None:
 
 
 def comment_in(world: World, state: str) -> Comment:
-    """One in this state."""
+    """Return a comment in this state."""
     comment = make_comment(world)
     return withdraw_comment(comment, actor=world.operator) if state == Comment.Status.WITHDRAWN else comment
 
@@ -40,7 +40,7 @@ COMMENT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.COMMENT_ADD: make_proposal,
     Act.COMMENT_WITHDRAW: make_comment,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 COMMENT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.COMMENT_ADD: lambda _, row, actor: add_comment(row, actor=actor, text="Ask finance first."),
     Act.COMMENT_WITHDRAW: lambda _, row, actor: withdraw_comment(row, actor=actor),

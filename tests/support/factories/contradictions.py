@@ -1,4 +1,4 @@
-"""Lawful contradictions, and how each way in performs the acts on them."""
+"""Lawful contradictions, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -30,7 +30,7 @@ DISMISSAL_REASON = "The one is about parcels, the other about letters."
 
 
 def find(world: World, actor: Actor | None = None, of: tuple[int, int] | None = None) -> Contradiction:
-    """A pair that nobody was asked about, as a look brings it: of a rule and a memory, by their ids, or of none that are there."""
+    """Make an open contradiction as a scan does: between a rule and a memory with these ids, or with ids of no rows."""
     number = next(_numbers)
     rule_id, memory_id = of or (number, number)
     one = ContradictionSide("rule", rule_id, f"rule {number}", f"Refunds take {number} days.")
@@ -41,7 +41,7 @@ def find(world: World, actor: Actor | None = None, of: tuple[int, int] | None = 
 
 
 def make_contradiction(world: World, status: str = "open", of: tuple[int, int] | None = None) -> Contradiction:
-    """One in the state asked for, reached by the acts that lead there."""
+    """Make a contradiction in the given state, by the acts that lead there."""
     row = find(world, of=of)
     if status == "dismissed":
         return dismiss_contradiction(row, actor=world.operator, dismissal_reason=DISMISSAL_REASON)
@@ -51,19 +51,19 @@ def make_contradiction(world: World, status: str = "open", of: tuple[int, int] |
 
 
 def contradictions_of(world: World) -> list[Contradiction]:
-    """Oldest first."""
+    """Return the contradictions, oldest first."""
     with acting_as(world.operator):
         return list(Contradiction.objects.visible_to(world.operator).of_agent(world.agent.pk).order_by("id"))
 
 
 def make_contradicting_rules(world: World) -> None:
-    """Let two rules stand there that cannot both be right."""
+    """Make two rules that cannot both be right."""
     make_rule(world, NEVER_RULE)
     make_rule(world, PROMISE)
 
 
 def run_scan(world: World) -> None:
-    """As a worker does it."""
+    """Run a scan as a worker does."""
     look_for_contradictions.run(world.tenant.pk, world.agent.pk)
 
 
@@ -80,7 +80,7 @@ CONTRADICTION_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONTRADICTION_DISMISS: make_contradiction,
     Act.CONTRADICTION_REOPEN: lambda world: make_contradiction(world, "dismissed"),
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 CONTRADICTION_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.CONTRADICTION_SCAN: lambda _, row, actor: request_scan(row.agent_id, actor=actor),
     Act.CONTRADICTION_FIND: lambda scene, _, actor: find(scene.world, actor),

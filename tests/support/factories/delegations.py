@@ -16,13 +16,13 @@ TASK = "What does customer abc123 still owe?"
 
 
 def make_asking_conversation(world: World) -> Conversation:
-    """A customer's, with an agent that may ask another one, billing."""
+    """Make a customer's conversation, with an agent that may ask another one, billing."""
     make_invokable(world)
     return make_conversation(world)
 
 
 def make_question(world: World, parent: Conversation | None = None, **more: Any) -> Conversation:
-    """What billing was asked by the world's agent."""
+    """Make a question of the world's agent to billing."""
     asked: dict[str, Any] = {"agent_key": "billing", "task": "What is owed?", "turn_id": 1, "money": TurnMoney()} | more
     return ask_agent(parent or make_asking_conversation(world), actor=world.bot, **asked)
 
@@ -30,7 +30,7 @@ def make_question(world: World, parent: Conversation | None = None, **more: Any)
 def ask_billing(
     world: World, standin: StandIn, *, then: str = "One moment, please.", off: bool = False
 ) -> Conversation:
-    """A customer writes, the agent asks billing; the conversation in which it asked."""
+    """Receive a customer's message, let the agent ask billing, and return the conversation in which it asked."""
     standin.play(tool("delegate", agent_key="billing", task=TASK), reply(then))
     turn = run_turn(world, send_customer_message(world, "What do I owe?", off_the_record=off), standin.backend)
     assert turn.status == Turn.Status.DONE, turn.failure
@@ -51,7 +51,7 @@ def run_next_turn(world: World, conversation: Conversation, standin: StandIn, *s
 
 
 def received_answers(world: World, parent: Conversation) -> list[tuple[str, str]]:
-    """What the asking agent was told by others."""
+    """Return the answers that the asking agent received."""
     with acting_as(world.system):
         rows = InboundEvent.objects.filter(
             conversation=parent, kind__in=[InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS]
@@ -64,5 +64,5 @@ def last_request(standin: StandIn) -> dict[str, Any]:
 
 
 def last_user_turn(standin: StandIn) -> str:
-    """The last user turn that a model was sent."""
+    """Return the last user turn that a model was sent."""
     return str(last_request(standin)["messages"][-1]["content"][-1]["text"])

@@ -1,4 +1,4 @@
-"""Lawful data of what waits for a person: drafts, escalations and send rules, made by the product's own acts."""
+"""Lawful data of the desk: drafts, escalations and send rules, made by the product's own acts."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -11,7 +11,7 @@ from apps.desk.rules import Grounding, GroundingFact
 from apps.skills.models import Skill
 from tests.support.worlds.world import World, make_conversation
 
-# No turn ran; the numbers only have to differ from each other and from those that did.
+# No turn ran; the numbers only have to differ from each other and from those of real turns.
 _turns = count(1_000_001)
 
 
@@ -21,7 +21,7 @@ def make_waiting_draft(
     text: str = "It is on its way.",
     read: Sequence[Skill] = (),
 ) -> Draft:
-    """A reply that waits for a person, in a conversation of its own unless one is named."""
+    """Make a reply that waits for a person, in a conversation of its own unless one is named."""
     conversation = conversation or make_conversation(world)
     return make_draft(
         conversation.pk,
@@ -38,7 +38,7 @@ def make_waiting_draft(
 
 
 def make_taken_over_conversation(world: World) -> Conversation:
-    """A conversation that the operator has in hand."""
+    """Make a conversation that the operator has taken over."""
     return take_over_conversation(make_conversation(world), actor=world.operator)
 
 
@@ -47,7 +47,7 @@ def make_escalation(
     conversation: Conversation | None = None,
     reason: Escalation.Reason = Escalation.Reason.MISSING_KNOWLEDGE,
 ) -> Escalation:
-    """A question that waits for a person, handed over by the agent."""
+    """Make a question that waits for a person, escalated by the agent."""
     conversation = conversation or make_conversation(world)
     return open_escalation(
         conversation.pk,
@@ -62,7 +62,7 @@ def make_escalation(
 def make_send_rule(
     world: World, channel: str = "sms", send_mode: str = "suggest", skill: Skill | None = None
 ) -> SendRule:
-    """What becomes of the agent's replies on a channel."""
+    """Make a rule for the agent's replies on a channel."""
     rule = SendRule(tenant_id=world.tenant.pk, agent=world.agent)
     values = {"channel": channel, "send_mode": send_mode, "skill": skill}
     return write_send_rule(rule, actor=world.operator, values=values)

@@ -1,4 +1,4 @@
-"""Lawful data of where agents think: endpoints and prices, made by the product's own acts."""
+"""Lawful data of model endpoints and prices, made by the product's own acts."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -34,13 +34,13 @@ ADDRESS = "https://models.example"
 
 
 def make_endpoint(world: World, base_url: str = ADDRESS, api_key: str = "sk-secret-1234") -> Endpoint:
-    """An endpoint of the tenant's own; no agent thinks there yet."""
+    """Make an endpoint of the tenant; no agent uses it yet."""
     key = f"house-{next(_numbers)}"
     return create_endpoint(key, "The house's models", base_url, actor=world.admin, api_key=api_key)
 
 
 def make_price(world: World, model: str = "", **rates: int) -> ModelPrice:
-    """What a model costs the tenant."""
+    """Set the price of a model for the tenant."""
     return set_price(model or f"house-model-{next(_numbers)}", SINCE, RATES | rates, actor=world.admin)
 
 
@@ -51,7 +51,7 @@ ENDPOINT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ENDPOINT_TEST: lambda world: make_endpoint(world, "https://models.invalid"),
     Act.PRICE_WITHDRAW: make_price,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 ENDPOINT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.ENDPOINT_CREATE: lambda _, __, actor: create_endpoint("mine", "Mine", ADDRESS, actor=actor, api_key="k"),
     Act.ENDPOINT_AMEND: lambda _, row, actor: amend_endpoint(row, actor=actor, title="New."),

@@ -1,4 +1,4 @@
-"""A reply that repeats what stood before its model, made by a real turn against the stand-in."""
+"""A reply that repeats texts its model read, made by a real turn against the stand-in."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ REPLY_TEXT = "Goods may be returned within 14 days. A courier collection next mo
 
 @dataclass(frozen=True)
 class ExplainedReply:
-    """What was told, and the turn that repeats it."""
+    """The texts that the model read, and the turn that repeats them."""
 
     world: World
     skill: Skill
@@ -32,19 +32,19 @@ class ExplainedReply:
 
 
 def make_prompt_context(world: World) -> None:
-    """What stands in the prompt besides."""
+    """Make other rows that the prompt carries."""
     make_persona(world)
     make_profile(world)
 
 
 def make_quoted_sources(world: World) -> Skill:
-    """What the reply will repeat."""
+    """Make the rows that the reply will repeat."""
     make_rule(world, RULE)
     return make_skill(world, "approved", body=BODY)
 
 
 def explain(world: World, standin: StandIn, *, off_the_record: bool = False) -> ExplainedReply:
-    """The agent reads a skill, then answers in words of a rule and of that skill."""
+    """Let the agent read a skill, then answer in words of a rule and of that skill."""
     skill = make_quoted_sources(world)
     standin.play(tool("get_skill", skill_id=skill.pk), reply(REPLY_TEXT))
     turn = run_turn(world, ask_question(world, off_the_record=off_the_record), standin.backend)
@@ -53,7 +53,7 @@ def explain(world: World, standin: StandIn, *, off_the_record: bool = False) -> 
 
 
 def ask_question(world: World, *, off_the_record: bool = False) -> InboundEvent:
-    """The customer's message."""
+    """Receive the customer's message."""
     return receive_message(
         world.agent.pk,
         actor=world.bot,

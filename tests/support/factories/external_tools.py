@@ -1,4 +1,4 @@
-"""Lawful data of other people's tools, and how each way in performs the acts on them."""
+"""Lawful data of external tools, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -43,32 +43,32 @@ REFUND_TOOL = ListedTool(
 def make_tool_server(
     world: World, url: str = ADDRESS, headers: str = "Authorization: Bearer s3cret-1", **values: Any
 ) -> ToolServer:
-    """A server that nobody has asked yet."""
+    """Make a server that was not asked for its tools yet."""
     key = f"orders-{next(_numbers)}"
     return create_tool_server(key, "Orders", url, actor=world.admin, headers=headers, **values)
 
 
 def store_listing(world: World, server: ToolServer, *tools: ListedTool) -> ListingChanges:
-    """The server was asked, and this is what it offers."""
+    """Store a listing of the server's tools."""
     kept = store_tool_listing(asked_server(world, server), listing_of(*tools), timedelta(hours=1), actor=world.system)
     assert kept is not None
     return kept
 
 
 def asked_server(world: World, server: ToolServer) -> QueriedServer:
-    """The server as it is now."""
+    """Return the server as it is now."""
     with acting_as(world.system):
         stored = ToolServer.objects.visible_to(world.system).get(pk=server.pk)
     return QueriedServer(stored.pk, stored.key, stored.version)
 
 
 def listing_of(*tools: ListedTool) -> ToolServerListing:
-    """What a server says."""
+    """Return a listing of these tools."""
     return ToolServerListing("2026-07-28", tools)
 
 
 def tool_named(world: World, server: ToolServer, name: str) -> ServerTool:
-    """What the server says of one of its tools."""
+    """Return the row of one of the server's tools."""
     with acting_as(world.operator):
         return ServerTool.objects.visible_to(world.operator).select_related("server").get(server=server, name=name)
 
@@ -76,7 +76,7 @@ def tool_named(world: World, server: ToolServer, name: str) -> ServerTool:
 def make_server_tool(
     world: World, listed_tool: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None
 ) -> ServerTool:
-    """A tool that a server offers; no agent may call it."""
+    """Make a tool that a server offers; no agent may call it."""
     server = server or make_tool_server(world)
     store_listing(
         world,
@@ -91,13 +91,13 @@ def make_server_tool(
 def make_agent_tool(
     world: World, listed_tool: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None, *, waits: bool = True
 ) -> AgentTool:
-    """A tool that the world's agent may call."""
+    """Make a tool that the world's agent may call."""
     tool = make_server_tool(world, listed_tool, server)
     return allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator, needs_approval=waits)
 
 
 def make_changed_tool(world: World) -> AgentTool:
-    """One that its server describes otherwise since it was allowed."""
+    """Make a tool whose description changed since it was allowed."""
     row = make_agent_tool(world)
     store_listing(
         world,
@@ -109,7 +109,7 @@ def make_changed_tool(world: World) -> AgentTool:
 
 
 def make_waiting_call(world: World, conversation: Conversation | None = None) -> ToolApproval:
-    """A call that an agent asked for, and nobody decided on."""
+    """Make a tool call that waits for approval."""
     conversation, row = conversation or make_conversation(world), make_agent_tool(world, REFUND_TOOL)
     allowed = (str(row), row.sha256)
     return request_approval(
@@ -118,12 +118,12 @@ def make_waiting_call(world: World, conversation: Conversation | None = None) ->
 
 
 def make_approved_call(world: World) -> ToolApproval:
-    """One that may be made."""
+    """Make a tool call that was approved."""
     return approve_call(make_waiting_call(world), actor=world.operator)
 
 
 def call_in(world: World, state: str) -> ToolApproval:
-    """A call in one of its states."""
+    """Return a call in one of its states."""
     if state == ToolApproval.Status.WAITING:
         return make_waiting_call(world)
     row = make_approved_call(world)
@@ -152,7 +152,7 @@ def _allow_for_agent(scene: Any, tool: Any, actor: Actor) -> object:
     return allow_tool(scene.world.agent.pk, tool.pk, tool.sha256, actor=actor)
 
 
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 TOOL_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.TOOL_SERVER_CREATE: lambda _, __, actor: create_tool_server(
         "mine", "Mine", ADDRESS, actor=actor, headers="X-Key: k"

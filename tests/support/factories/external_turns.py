@@ -1,4 +1,4 @@
-"""Lawful data of agents that run elsewhere: what their programs hand in, are handed out, and report."""
+"""Lawful data of external agents: the messages, sessions and reports that their programs exchange."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -24,7 +24,7 @@ _numbers = count(1)
 
 
 def open_external_session(world: World, *texts: str, thread: str = "elsewhere", **terms: Any) -> ExternalTurn:
-    """The customer writes to an agent that runs elsewhere, which opens its session."""
+    """Let a customer write to an external agent, which opens its session."""
     messages = [IncomingMessage(text, f"k-{next(_numbers)}") for text in texts]
     return open_external_turn(
         {"agent_id": world.agent.pk, "channel": "http", "conversation_key": thread},
@@ -35,7 +35,7 @@ def open_external_session(world: World, *texts: str, thread: str = "elsewhere", 
 
 
 def model_answer(text: str, **more: Any) -> dict[str, Any]:
-    """A last answer of the model, as the API gives it."""
+    """Return a final answer of the model, as the API gives it."""
     given = {
         "role": "assistant",
         "content": [{"type": "text", "text": text}],
@@ -46,25 +46,25 @@ def model_answer(text: str, **more: Any) -> dict[str, Any]:
 
 
 def tool_call_answer(name: str, call_id: str, **arguments: object) -> dict[str, Any]:
-    """An answer of the model that calls a tool."""
+    """Return an answer of the model that calls a tool."""
     use = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
     return model_answer("", content=[use], stop_reason="tool_use")
 
 
 def tool_result(call_id: str, text: str, **more: Any) -> dict[str, Any]:
-    """What the tool gave back."""
+    """Return the result of a tool."""
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text, **more}]}
 
 
 def report_external_turn(
     world: World, out: ExternalTurn, *messages: dict[str, Any], key: str = "report", failure: str = ""
 ) -> ReportedTurn:
-    """The agent tells what came of its turn."""
+    """Report the result of the agent's turn."""
     return take_report(out.session.pk, out.turn.pk, ExternalTurnReport.of(messages, key, failure), actor=world.bot)
 
 
 def use_tool(world: World, out: ExternalTurn, name: str, call_id: str = "call-1", **arguments: Any) -> str:
-    """The agent calls a tool of the house in its turn; what it gave back."""
+    """Call a built-in tool in the agent's turn; return the result."""
     return call_tool(out.session.pk, out.turn.pk, ToolUse(call_id, name, arguments), actor=world.bot).result
 
 
@@ -79,7 +79,7 @@ def reload_turn(world: World, out: ExternalTurn) -> Turn:
 
 
 def make_handed_out(world: World) -> Conversation:
-    """A customer's, whose turn an agent elsewhere has in hand."""
+    """Make a customer's conversation whose turn an external agent has opened."""
     return conversation_of(world, open_external_session(world, "Where is my parcel?"))
 
 
@@ -90,7 +90,7 @@ def _load_turn(row: Conversation) -> Turn:
 
 
 def report_on(row: Conversation, actor: Actor) -> ReportedTurn:
-    """Tell what came of the latest turn of a conversation."""
+    """Report the result of the latest turn of a conversation."""
     turn = _load_turn(row)
     return take_report(
         turn.session_id or 0, turn.pk, ExternalTurnReport.of([model_answer("In Lyon.")], "matrix"), actor=actor
@@ -117,7 +117,7 @@ EXTERNAL_AGENT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SESSION_OPEN: lambda _: None,
     Act.TURN_REPORT: make_handed_out,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 EXTERNAL_AGENT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.SESSION_OPEN: lambda scene, _, actor: _open_session(scene, actor),
     Act.TURN_REPORT: lambda _, row, actor: report_on(row, actor),

@@ -1,4 +1,4 @@
-"""A write that came with a key, and how one grows old."""
+"""Writes with an idempotency key, and their expiry."""
 
 from django.db import connection
 from django.test import Client
@@ -8,7 +8,7 @@ from tests.support.worlds.world import World
 
 
 def make_idempotency_records(world: World, key: str = "kept") -> None:
-    """One of the agent and one of the operator, by REST as ever."""
+    """Make a record of the agent and one of the operator, by REST."""
     agent, person = Client(headers={"Authorization": f"Bearer {world.token}"}), Client()
     person.force_login(world.operator_user)
     body = {"kind": "task", "text": "Write to them.", "agent_key": world.agent.key}
@@ -18,7 +18,7 @@ def make_idempotency_records(world: World, key: str = "kept") -> None:
 
 
 def expire_idempotency_records(world: World) -> None:
-    """All that writes of this world were answered with was kept long enough."""
+    """Let all idempotency records of this world expire."""
     for actor in (world.bot, world.operator):
         with acting_as(actor), connection.cursor() as cursor:
             cursor.execute("UPDATE api_idempotencyrecord SET expires_at = statement_timestamp()")

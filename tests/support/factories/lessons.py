@@ -1,4 +1,4 @@
-"""Lawful data of what agents learn: edited replies, lessons of them, versions, and how each way in decides on those."""
+"""Lawful data of learning: edited replies, their lessons, versions, and how each surface decides on those."""
 
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -47,7 +47,7 @@ SENT_TEXT = "Your parcel is on its way. Track it in your account."
 def make_asked_draft(
     world: World, asked: str = QUESTION, text: str = DRAFT_TEXT, *, off_the_record: bool | None = None, **given: str
 ) -> Draft:
-    """A draft that answers what a customer wrote, in a thread of its own."""
+    """Make a draft that answers a customer's message, in a conversation of its own."""
     event: InboundEvent = make_event(world, asked, off_the_record, **given)
     return make_waiting_draft(world, event.conversation, text)
 
@@ -61,14 +61,14 @@ def make_edited_draft(
     off_the_record: bool | None = None,
     **given: str,
 ) -> Draft:
-    """The same, sent in an operator's words."""
+    """Make such a draft, sent with an operator's edits."""
     draft = make_asked_draft(world, asked, text, off_the_record=off_the_record, **given)
     send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
     return draft
 
 
 def make_lesson(world: World, cases: int = 1) -> Lesson:
-    """What so many edited drafts taught."""
+    """Make the lesson of so many edited drafts."""
     for _ in range(cases):
         make_edited_draft(world)
     capture_agent_lessons(world.agent.pk, actor=world.system)
@@ -76,7 +76,7 @@ def make_lesson(world: World, cases: int = 1) -> Lesson:
 
 
 def make_answer_lesson(world: World) -> Lesson:
-    """What one answered question taught, which is sure enough for a digest."""
+    """Make the lesson of one answered question, which is enough for a digest."""
     row = make_escalation(world, make_event(world, QUESTION).conversation)
     answer_escalation(row, actor=world.operator, answer=SENT_TEXT)
     capture_agent_lessons(world.agent.pk, actor=world.system)
@@ -94,20 +94,20 @@ def cases_of(world: World) -> list[LessonCase]:
 
 
 def versions_of(world: World) -> list[LearningVersion]:
-    """Oldest first."""
+    """Return the versions, oldest first."""
     with acting_as(world.operator):
         return list(LearningVersion.objects.visible_to(world.operator).of_agent(world.agent.pk).order_by("number"))
 
 
 def propose_lesson_version(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
-    """A version that waits, as a digest leaves it."""
+    """Make a version that waits, as a digest leaves it."""
     body = body or f"- Name the order number. ({next(_numbers)})"
     fields = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
     return propose_version(agent_id, actor=actor, **fields)  # type: ignore[arg-type]  # values of several types
 
 
 def make_version(world: World, status: str = "pending", body: str = "") -> LearningVersion:
-    """A version in the state asked for, reached by the acts that lead there."""
+    """Make a version in the given state, by the acts that lead there."""
     version = propose_lesson_version(world.agent.pk, world.system, body)
     if status == "rejected":
         return reject_version(version, actor=world.operator)
@@ -121,7 +121,7 @@ def make_version(world: World, status: str = "pending", body: str = "") -> Learn
 def make_recurring_edit(
     world: World, drafts: int = 3, sent: str = f"{DRAFT_TEXT} Your order number is 4711."
 ) -> EditCluster:
-    """What so many edited drafts show, as a worker finds it; the latest one."""
+    """Make so many edited drafts with the same change, let a worker find them, and return the latest one."""
     for _ in range(drafts):
         make_edited_draft(world, sent=sent)
     capture_agent_lessons(world.agent.pk, actor=world.system)
@@ -131,7 +131,7 @@ def make_recurring_edit(
 
 
 def make_cluster(world: World, status: str = "open") -> EditCluster:
-    """A cluster in the state asked for, reached by the acts that lead there."""
+    """Make a cluster in the given state, by the acts that lead there."""
     cluster = make_recurring_edit(world)
     if status == "proposed":
         return propose_cluster_rule(cluster, actor=world.operator)
@@ -139,27 +139,27 @@ def make_cluster(world: World, status: str = "open") -> EditCluster:
 
 
 def edit_clusters_of(world: World) -> list[Any]:
-    """Oldest first, counted; Any: their counts are no columns."""
+    """Return the clusters with their counts, oldest first; Any: the counts are no columns."""
     with acting_as(world.operator):
         return list(EditCluster.objects.visible_to(world.operator).counted().order_by("pk"))
 
 
 def find(agent_id: int, actor: Actor) -> EditCluster:
-    """As a worker puts one before people."""
+    """Make a cluster as a worker does."""
     words = f"parcel {next(_numbers)}"
     cluster = Cluster(f"added||{words}", EditKind.ADDED, "", words, ())
     return record_cluster(agent_id, actor=actor, cluster=cluster, category="added:")
 
 
 def make_shown_cluster(world: World) -> EditCluster:
-    """One that a lesson's case shows already."""
+    """Make a cluster whose lesson has a case already."""
     cluster = find(world.agent.pk, world.system)
     record_cluster_cases(cluster, [cases_of(world)[0].pk], actor=world.system)
     return cluster
 
 
 def make_example(world: World, status: str = "approved", **words: str) -> Example:
-    """A lesson that a person kept, in the state asked for; `words` are theirs where the lesson's are not to stand."""
+    """Make an example of a lesson in the given state; `words` replace the lesson's."""
     asked = words.get("situation", f"{QUESTION} Number {next(_numbers)}.")
     make_edited_draft(world, asked, sent=words.get("correction", f"{SENT_TEXT} Look under {next(_numbers)} there."))
     capture_agent_lessons(world.agent.pk, actor=world.system)
@@ -170,12 +170,12 @@ def make_example(world: World, status: str = "approved", **words: str) -> Exampl
 
 
 def enable_examples(world: World) -> None:
-    """As its page says, once somebody wants it."""
+    """Switch on examples for the agent."""
     amend_agent(world.agent, actor=world.admin, has_examples=True)
 
 
 def enable_auto_apply(world: World) -> World:
-    """Nobody looks at what the digest writes."""
+    """Let versions apply without a person."""
     with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, learning_apply_mode="auto")
@@ -198,7 +198,7 @@ LEARNING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.EXAMPLE_ADD: make_lesson,
     Act.EXAMPLE_RETIRE: make_example,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 LEARNING_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.LEARNING_VERSION_PROPOSE: lambda _, agent, actor: propose_lesson_version(agent.pk, actor),
     Act.LEARNING_VERSION_APPLY: lambda _, row, actor: apply_version(row, actor=actor),

@@ -19,40 +19,40 @@ _numbers = count(1)
 
 
 def turn_into_assistant(world: World) -> World:
-    """The world's agent, before anybody has talked with it, made an assistant."""
+    """Make the world's agent an assistant, before anybody has talked with it."""
     amend_agent(world.agent, actor=world.admin, flavour="assistant")
     return world
 
 
 def make_assistant(world: World) -> World:
-    """The same tenant, seen from an assistant of it."""
+    """Return the same tenant with an assistant as its agent."""
     agent = create_agent(f"aide-{next(_numbers)}", "Aide", actor=world.admin)
     bot = agent_actor(world.tenant.pk, agent.pk, agent.service_user_id, agent.key)
     return turn_into_assistant(replace(world, agent=agent, bot=bot))
 
 
 def make_talk(world: World, actor: Actor | None = None, *, off_the_record: bool = False) -> Conversation:
-    """A member's talk with the world's agent, which is an assistant."""
+    """Make a member's talk with the world's agent, which is an assistant."""
     return open_talk(world.agent.pk, actor=actor or world.operator, off_the_record=off_the_record)
 
 
 def make_trial(world: World, actor: Actor | None = None, proposal_id: int | None = None) -> Conversation:
-    """What a person tries in the playground with the world's agent, which customers write to."""
+    """Make a trial of the world's agent in the playground; customers write to the agent too."""
     return open_trial(world.agent.pk, actor=actor or world.operator, proposal_id=proposal_id)
 
 
 def message_assistant(talk: Conversation, text: str, actor: Actor) -> InboundEvent:
-    """The member says something, which waits for a turn."""
+    """Send a member's message, which waits for a turn."""
     return send_talk_message(talk, actor=actor, text=text, idempotency_key=f"said-{next(_numbers)}")
 
 
 def make_member_overlay(world: World, text: str = "Answer me in lists.", actor: Actor | None = None) -> MemberOverlay:
-    """How the assistant is to work for a member."""
+    """Make a member's instructions for the assistant."""
     return create_member_overlay(world.agent.pk, actor=actor or world.operator, text=text)
 
 
 def actor_for_member(scene: Any, actor: Actor) -> Actor:
-    """An agent writes the overlay of the member whose talk it answers."""
+    """Return an agent's actor for the member whose talk it answers."""
     return actor if actor.is_person else actor.for_member(scene.world.operator_user.pk)
 
 
@@ -60,7 +60,7 @@ TALK_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_TALK: lambda world: turn_into_assistant(world).agent,
     Act.MEMBER_OVERLAY_WRITE: lambda world: turn_into_assistant(world).agent,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 TALK_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.CONVERSATION_TALK: lambda _, agent, actor: open_talk(agent.pk, actor=actor),
     Act.MEMBER_OVERLAY_WRITE: lambda scene, agent, actor: create_member_overlay(

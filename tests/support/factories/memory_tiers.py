@@ -1,4 +1,4 @@
-"""Lawful data of distilled memory: tiers as the house stores them, and how acts on them are tried."""
+"""Lawful data of distilled memory: tiers as the product stores them, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -24,12 +24,12 @@ CORRECTED_TEXT = "- Parcels arrive on time."
 
 
 def unsaved_tier(world: World, tier: str = "mid") -> MemoryTier:
-    """A tier that is not stored yet."""
+    """Return a tier that is not stored yet."""
     return MemoryTier(tenant_id=world.tenant.pk, agent=world.agent, tier=tier)
 
 
 def make_tier(world: World, *texts: str, tier: str = "mid", is_held: bool = False) -> MemoryTier:
-    """A tier of these facts, as a run leaves it."""
+    """Make a tier of these facts, as a run leaves it."""
     facts = [TierFact(fact_id(text), text) for text in texts or (LATE_PARCELS,)]
     stored = [asdict(fact) for fact in facts]
     return store_tier(
@@ -38,19 +38,19 @@ def make_tier(world: World, *texts: str, tier: str = "mid", is_held: bool = Fals
 
 
 def make_pending_tier(world: World) -> MemoryTier:
-    """The first run of the long tier, before a person looked at it."""
+    """Make the first version of the long tier, which waits for a person."""
     return make_tier(world, tier="long", is_held=True)
 
 
 def distil(world: World, backend: ModelBackend, *tiers: str) -> list[TierRun]:
-    """Have tiers distilled now, because a person wants it."""
+    """Distil tiers now, at a person's request."""
     for tier in tiers:
         run_tier(world.agent.pk, tier, actor=world.operator)
     return list(distil_due_tiers(world.agent.pk, actor=world.system, backend=backend))
 
 
 def make_tier_run(world: World) -> TierRun:
-    """A run of the long tier, which found nothing to read and asked no model."""
+    """Make a run of the long tier that found nothing to read and asked no model."""
     [run] = distil(world, AnthropicBackend("nobody", base_url="http://127.0.0.1:9"), "long")
     return run
 
@@ -62,7 +62,7 @@ TIER_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TIER_CLEAR: make_tier,
     Act.TIER_RUN: make_tier,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 TIER_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.TIER_DISTIL: lambda _, row, actor: store_tier(row, actor=actor, body="- New.", facts=[], is_held=False),
     Act.TIER_AMEND: lambda _, row, actor: correct_tier(row, actor=actor, text=CORRECTED_TEXT),

@@ -1,4 +1,4 @@
-"""Lawful notes, and how each way in performs the acts on them."""
+"""Lawful notes, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -21,18 +21,18 @@ LONG_AGO = datetime(2026, 1, 2, 9, 30, tzinfo=UTC)
 
 
 def make_note(world: World, text: str = "Call them back.", *, actor: Actor | None = None, **values: Any) -> Note:
-    """An open task, an operator's unless somebody else is named."""
+    """Make an open task, by the operator unless another actor is named."""
     given = {"kind": Note.Kind.TASK, "text": text} | values
     return write_note(world.agent.pk, actor=actor or world.operator, values=given, taint=Taint.AGENT)
 
 
 def make_note_of_customer(world: World, text: str = "Call them back.", **values: Any) -> Note:
-    """One about the customer whom events and profiles of tests name."""
+    """Make a note about the customer that events and profiles of tests name."""
     return make_note(world, text, **{"end_user_key": CUSTOMER} | values)
 
 
 def make_reminder(world: World, text: str = "Ask for the new address.", **values: Any) -> Note:
-    """One whose time has come."""
+    """Make a reminder that is due."""
     given: dict[str, Any] = {"kind": Note.Kind.REMINDER, "due_at": LONG_AGO} | values
     return make_note(world, text, **given)
 
@@ -40,7 +40,7 @@ def make_reminder(world: World, text: str = "Ask for the new address.", **values
 def insert_note_sql(
     world: World, kind: str, due_at: str | None = None, age: str = "0 days"
 ) -> tuple[str, list[str | int | None]]:
-    """A note as only SQL writes it: of any age, and whatever its kind wants."""
+    """Insert a note by SQL, which allows any age and combination of values."""
     statement = (
         "INSERT INTO notebook_note (tenant_id, agent_id, kind, text, due_at, end_user_key, status, author, version, taint,"
         " created_at, updated_at) VALUES (%s, %s, %s, 'x', %s, '', 'open', 'operator:1', 1, 'operator', now(),"
@@ -50,7 +50,7 @@ def insert_note_sql(
 
 
 def make_old_scratch(world: World) -> int:
-    """Scratch that nobody touched for more than a week; its number."""
+    """Make a scratch note that was not touched for more than a week; return its id."""
     with acting_as(world.operator), connection.cursor() as cursor:
         cursor.execute(*insert_note_sql(world, "scratch", age="8 days"))
         return int(cursor.fetchone()[0])
@@ -70,7 +70,7 @@ NOTE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.NOTE_WRITE: enable_notebook,
     **dict.fromkeys((Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP), _make_kept_note),
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 NOTE_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.NOTE_WRITE: lambda scene, _, actor: make_note(scene.world, actor=actor),
     Act.NOTE_AMEND: lambda _, row, actor: amend_note(row, actor=actor, values={"text": "Write to them."}),

@@ -1,4 +1,4 @@
-"""A day of an agent that reflects, and the moment at which it is over."""
+"""A day of an agent with daily review, and the moment at which it is over."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ def enable_reflection(world: World) -> None:
 
 
 def make_day(world: World, conversations: int = 2, **given: bool) -> list[Conversation]:
-    """So many conversations of today, each solved in the same way for another customer."""
+    """Make so many conversations of today, each solved in the same way for another customer."""
     enable_reflection(world)
     solved = Conversation.Outcome.SOLVED
     threads = [make_conversation(world, f"http:abc{number}", **given) for number in range(conversations)]
@@ -26,7 +26,7 @@ def make_day(world: World, conversations: int = 2, **given: bool) -> list[Conver
 
 
 def evening() -> datetime:
-    """A moment by which the day of what happens now is over."""
+    """Return a moment at which the present day is over."""
     return timezone.now() + timedelta(days=1)
 
 

@@ -1,4 +1,4 @@
-"""Lawful reports of replies, and how each way in performs the acts on them."""
+"""Lawful reports of replies, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ CORRECTION = "Your refund is paid within fourteen days."
 
 
 def make_reply(world: World, text: str = REPLY_TEXT, conversation: Conversation | None = None) -> Message:
-    """What the agent said to a customer, let through by a person."""
+    """Make a reply of the agent to a customer, approved by a person."""
     draft = make_waiting_draft(world, conversation or make_event(world, QUESTION).conversation, text)
     send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     with acting_as(world.operator):
@@ -38,7 +38,7 @@ def make_report_of(
     explanation: str = EXPLANATION,
     correction: str = CORRECTION,
 ) -> Report:
-    """A person's, on a reply of its own unless one is named."""
+    """Make a person's report, on a reply of its own unless one is named."""
     return report_reply(
         (reply or make_reply(world)).pk,
         actor=actor or world.operator,
@@ -49,12 +49,12 @@ def make_report_of(
 
 
 def make_report(world: World) -> Report:
-    """An operator's that waits."""
+    """Make an operator's report that waits."""
     return make_report_of(world)
 
 
 def report_in(world: World, state: str) -> Report:
-    """One in this state."""
+    """Return a report in this state."""
     report = make_report(world)
     if state == Report.Status.RESOLVED:
         return settle_report(report, actor=world.operator, outcome=Report.Outcome.SKILL)
@@ -66,7 +66,7 @@ REPORT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.REPORT_WITHDRAW: make_report,
     Act.REPORT_RESOLVE: make_report,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 REPORT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.REPORT_CREATE: lambda _, row, actor: report_reply(row.pk, actor=actor, reason_code="wrong_tone"),
     Act.REPORT_WITHDRAW: lambda _, row, actor: withdraw_report(row, actor=actor),

@@ -16,5 +16,5 @@ def make_filter(
     is_shared: bool = True,
     actor: Actor | None = None,
 ) -> SavedFilter:
-    """One that is shared, saved by the operator unless somebody is named."""
+    """Make a shared filter, saved by the operator unless another actor is named."""
     return save_filter(actor=actor or world.operator, name=name, query=query, is_shared=is_shared)

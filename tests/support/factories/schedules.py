@@ -1,4 +1,4 @@
-"""Lawful data of schedules, and how each way in performs the acts on them."""
+"""Lawful data of schedules, and how each surface performs the acts on them."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -30,41 +30,41 @@ NIGHTLY = "0 23 * * *"
 
 
 def plan_of(world: World, **values: object) -> dict[str, Any]:
-    """A nightly plan of an approved skill."""
+    """Return the values of a nightly schedule with an approved skill."""
     skill = values.pop("skill", None) or make_skill(world, "approved")
     plan = {"key": f"nightly-{next(_numbers)}", "title": "Nightly report", "cron": NIGHTLY, "skill": skill}
     return plan | {"timezone": "UTC"} | values
 
 
 def make_schedule_draft(world: World, **values: object) -> Schedule:
-    """A plan that waits for a person."""
+    """Make a schedule that waits for approval."""
     return draft_schedule(world.agent.pk, actor=world.operator, values=plan_of(world, **values))
 
 
 def make_agents_draft(world: World, **values: object) -> Schedule:
-    """A plan of the agent's own that waits for a person."""
+    """Make a schedule by the agent that waits for approval."""
     enable_planning(world)
     return draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, **values))
 
 
 def make_schedule(world: World, **values: object) -> Schedule:
-    """A plan that runs."""
+    """Make an approved schedule."""
     return approve_schedule(make_schedule_draft(world, **values), actor=world.operator)
 
 
 def make_paused_schedule(world: World) -> Schedule:
-    """A plan that was stopped for now."""
+    """Make a paused schedule."""
     return pause_schedule(make_schedule(world), actor=world.operator)
 
 
 def make_due(schedule: Schedule, world: World, ago: timedelta = timedelta(seconds=5)) -> None:
-    """Let the clock stand at a moment that has passed."""
+    """Set the next run to a moment that has passed."""
     with acting_as(world.operator):
         ScheduleClock.objects.filter(schedule=schedule).update(next_run_at=timezone.now() - ago)
 
 
 def enable_planning(world: World) -> Skill:
-    """Let the agent plan, and give it a skill to plan with."""
+    """Let the agent propose schedules, and give it a skill for them."""
     amend_agent(world.agent, actor=world.admin, may_propose_schedules=True)
     return make_skill(world, "approved")
 
@@ -78,7 +78,7 @@ SCHEDULE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SCHEDULE_DEPRECATE: make_agents_draft,
     Act.SCHEDULE_RUN: make_schedule,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 SCHEDULE_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.SCHEDULE_DRAFT: lambda scene, skill, actor: draft_schedule(
         scene.world.agent.pk, actor=actor, values=plan_of(scene.world, skill=skill)

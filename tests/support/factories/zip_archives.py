@@ -1,4 +1,4 @@
-"""Archives as others make them, honest and not."""
+"""Zip archives as other programs make them, valid and malicious."""
 
 import io
 import zipfile
@@ -32,7 +32,7 @@ def make_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> 
 
 
 def make_zip_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: int = 0) -> bytes:
-    """A zip of one entry that says something unusual of itself."""
+    """Return a zip of one entry with unusual attributes."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         entry = zipfile.ZipInfo("placeholder")
@@ -44,7 +44,7 @@ def make_zip_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: in
 
 
 def make_skill_md(name: str = "send-an-invoice", **fields: str) -> bytes:
-    """A `SKILL.md` of few words."""
+    """Return a short `SKILL.md`."""
     given = {"name": name, "description": "How to do it.", **fields}
     front_matter = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in given.items())
     return f"---\n{front_matter}---\n\nDo it.\n".encode()

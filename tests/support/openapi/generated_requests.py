@@ -1,4 +1,4 @@
-"""Requests that the OpenAPI document allows, and many that it does not: drawn by schemathesis, and led to rows that are there."""
+"""Requests drawn by schemathesis, valid and invalid by the OpenAPI document, with ids of existing rows."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ from tests.support.openapi.response_checks import Case
 from tests.support.openapi.two_tenants import RequestSender, TwoTenantFixture, id_by_origin, rollback_afterwards
 
 ROOT: Final = "/api/v1/"
-# Where schemathesis lays down cookies.
+# The place where schemathesis puts cookies.
 HOST: Final = "http://localhost"
 MODES: Final = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
-# Where the ids of a request lead to; what is `drawn` stays as it is.
+# The rows that the ids of a request name; `drawn` ids stay as they are.
 ID_ORIGINS: Final = ("mine", "mine", "others", "nowhere", "drawn")
-# Names of other nouns' rows in bodies and behind question marks.
+# Parameters in bodies and query strings that name rows of other models.
 ID_COLLECTIONS: Final[Mapping[str, str]] = {
     "conversation_id": "conversations",
     "skill_id": "skills",
@@ -40,7 +40,7 @@ ID_COLLECTIONS: Final[Mapping[str, str]] = {
     "with": "sessions",
 }
 KEYS: Final[Mapping[str, str]] = {"agent_key": "support", "callee_key": "billing", "end_user_key": "http:abc123"}
-# What clients send that were written in a hurry.
+# Malformed headers that careless clients send.
 ODD_HEADERS: Final[tuple[Mapping[str, str], ...]] = (
     *({},) * 8,
     {"Accept": "text/html"},
@@ -60,7 +60,7 @@ ODD_HEADERS: Final[tuple[Mapping[str, str], ...]] = (
     {"X-HTTP-Method-Override": "DELETE"},
     {"X-Forwarded-For": "'; --"},
 )
-# They would ask a server of somebody else, so only rows that whoever asks does not see are named there.
+# These operations would call an outside server, so they only name rows that the sender does not see.
 REACHING_PATHS: Final = ("/test/", "/refresh/")
 STREAMING: Final = "/stream/"
 
@@ -68,26 +68,26 @@ Operation = Any  # of schemathesis, whose own type has four parameters
 
 
 def document() -> Any:  # Any: schemathesis's own
-    """The document as it is served, over the whole of Django."""
+    """Return the document as it is served, through the whole of Django."""
     config = schemathesis.Config()
     config.projects.default.generation.with_security_parameters = False
     return schemathesis.openapi.from_wsgi(f"{ROOT}schema/?format=json", WSGIHandler(), config=config, base_url=HOST)
 
 
 def operations(served: Any) -> list[Operation]:
-    """Every operation there is."""
+    """Return every operation."""
     return [found.ok() for found in served.get_all_operations()]
 
 
 def covering_cases(operation: Operation) -> Iterator[Case]:
-    """Every limit, kind and method once, the same in every run."""
+    """Return cases for every limit, kind and method once, the same in every run."""
     yield from operation.schema.iter_coverage_cases(
         operation, generation_modes=MODES, generation_config=GenerationConfig(with_security_parameters=False)
     )
 
 
 def example_cases(operation: Operation, ground: TwoTenantFixture) -> Iterator[tuple[Case, RequestSender, str]]:
-    """The document's own example, by everybody, of a row of theirs and of one that is not."""
+    """Yield the document's own example for every sender, with a row of theirs and with one that is not."""
     for body in operation.body or [None]:
         for who in ground.people:
             for where in ("mine", "others"):
@@ -104,7 +104,7 @@ def _path_ids(operation: Operation) -> list[str]:
 
 
 def run_random_requests(operation: Operation, ground: TwoTenantFixture, number: int, most: int, ask: Any) -> None:
-    """Ask by so many requests that chance draws, each as somebody, with ids of somebody and now and then an odd header."""
+    """Send so many random requests, each from some sender, with ids of some tenant and sometimes an odd header."""
     for mode in MODES:
         strategy = operation.as_strategy(generation_mode=mode)
 
@@ -123,17 +123,17 @@ def run_random_requests(operation: Operation, ground: TwoTenantFixture, number: 
         try:
             try_it()
         except Unsatisfiable:
-            # Nothing about it can be wrong, or right.
+            # Nothing about these can be wrong, or right.
             continue
 
 
 def fill_ids(case: Case, ground: TwoTenantFixture, where: str) -> None:
-    """Name rows that are there, mine or the other tenant's, or one that is nowhere."""
+    """Put ids of existing rows into the case, mine or the other tenant's, or ids of no row."""
     noun, where = case.path.removeprefix(ROOT).split("/")[0], _harmless_origin(case, where)
     if "wait" in case.query:
         case.query["wait"] = 0
     if case.path.endswith(STREAMING):
-        # It would go on for minutes.
+        # The stream would run for minutes.
         case.headers["Last-Event-ID"] = "nothing like an id"
     if where == "drawn":
         return
@@ -167,13 +167,13 @@ def _fill_given_ids(given: Any, ground: TwoTenantFixture, where: str) -> None:  
 
 
 def send_and_undo(case: Case, who: RequestSender, odd: Mapping[str, str] = MappingProxyType({})) -> Response:
-    """What comes back; whatever it did is taken back."""
+    """Return the response; the request's writes are rolled back."""
     with rollback_afterwards():
         return case.call(base_url=HOST, headers={**who.headers, **odd}, cookies=dict(who.cookies))
 
 
 def request_line(case: Case) -> str:
-    """The request in one line, for whoever wants to send it again."""
+    """Return the request in one line, to send it again."""
     body = case.body if isinstance(case.body, dict | list | str | int) else None
     asked = f"{case.method} {case.formatted_path} {dict(case.query) or ''} {dict(case.headers) or ''}"
     return f"{asked} {json.dumps(body, default=repr) if body is not None else ''}"[:900]

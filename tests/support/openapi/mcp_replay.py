@@ -1,6 +1,6 @@
-"""What was drawn for an operation, sent again as the call of the tool that stands for it, by the official client.
+"""Requests drawn for an operation, sent again as calls of its MCP tool, by the official client.
 
-A tool is a request of the API: it answers with a result or with a refusal in words, and refuses what the request is refused.
+A tool is a request of the API: it answers with a result or a refusal in words, and refuses what the request refuses.
 """
 
 import json
@@ -25,7 +25,7 @@ INTERNAL: Final = "internal"
 def replay(
     asked: Iterable[Operation], ground: TwoTenantFixture, findings: FuzzFindings, seed: int, examples: int
 ) -> None:
-    """Every tool, by requests drawn for the operation that it stands for, if that is among those asked."""
+    """Call every tool with the requests drawn for its operation, if that is among those tested."""
     known = {(each.method.upper(), each.path): each for each in asked}
     with run_mcp_server() as mcp_server:
         for tool in TOOLS.values():
@@ -84,7 +84,7 @@ def _send_over_rest(tool: RestTool, given: dict[str, Any], ground: TwoTenantFixt
 
 
 def _arguments(tool: RestTool, case: Case) -> dict[str, Any]:
-    """What of the request the tool takes."""
+    """Return the parts of the request that the tool takes."""
     placed = {name: case.path_parameters[name] for name in tool.places if name in case.path_parameters}
     rest = case.body if tool.body is not None and isinstance(case.body, dict) else case.query
     known = tool.known() - set(tool.sets) - set(placed)
@@ -92,7 +92,7 @@ def _arguments(tool: RestTool, case: Case) -> dict[str, Any]:
 
 
 def _can_be_sent(given: dict[str, Any]) -> bool:
-    """Half a surrogate pair is no JSON that the client could send."""
+    """Return whether the client can send the arguments: half a surrogate pair is not JSON."""
     try:
         json.dumps(given, ensure_ascii=False).encode()
     except (UnicodeEncodeError, TypeError, ValueError):

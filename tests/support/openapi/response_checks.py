@@ -1,4 +1,4 @@
-"""What an answer of the API must not be: a fault of ours, an answer that the document does not know, words of another tenant."""
+"""Checks of API responses: no server error, no undocumented response, no text of another tenant."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ Case = schemathesis.Case[Any]
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One thing that an answer must not be."""
+    """One flaw of a response."""
 
     kind: str
     detail: str
@@ -40,7 +40,7 @@ class Flaw:
 
 @dataclass
 class FuzzFindings:
-    """What was asked, what was answered, and each flaw once for each operation, with a request that shows it."""
+    """Counts of requests and responses, and each flaw once for each operation, with a request that shows it."""
 
     asked: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -48,7 +48,7 @@ class FuzzFindings:
     reached: set[str] = field(default_factory=set)
 
     def note(self, label: str, request: str, status: int, flaws: list[Flaw]) -> None:
-        """One answer; what is new about it is printed at once, for whoever waits for thousands."""
+        """Record one response; a new flaw is printed at once, because a run of thousands takes long."""
         self.asked += 1
         self.statuses[status] += 1
         if status < 400:
@@ -60,7 +60,7 @@ class FuzzFindings:
 
 
 def flaws_of(case: Case, response: Response) -> list[Flaw]:
-    """All that is wrong with an answer."""
+    """Return all flaws of a response."""
     return [*_status_flaws(case, response), *_leak_flaws(response), *_undocumented(case, response)]
 
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI document is asked on: two tenants in which everything has happened once, the words of one of them marked."""
+"""Fixture for the OpenAPI tests: two tenants with every row, one of them with marked texts."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,14 +22,14 @@ from tests.support.database.migrated_cluster import TEMPLATE, ready_server
 from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import World
 
-# Nobody generates it, and no row of whoever asks has it.
+# A mark that is never generated, and that no text of the sender's own tenant contains.
 MARK: Final = "Qz7-not-yours-Qz7"
 CSRF: Final = "c" * 32
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSender:
-    """Who asks, by what they send along."""
+    """A sender of requests, by its headers."""
 
     name: str
     headers: Mapping[str, str]
@@ -38,7 +38,7 @@ class RequestSender:
 
 @dataclass(frozen=True)
 class TwoTenantFixture:
-    """Whoever asks, in their own tenant, beside the one whose words are marked."""
+    """The sender's own tenant, and the other one with marked texts."""
 
     mine: Filled
     others: Filled
@@ -49,13 +49,13 @@ class TwoTenantFixture:
 
     @property
     def agent(self) -> RequestSender:
-        """The one with a token."""
+        """The sender with an agent's token."""
         return self.people[0]
 
 
 @contextmanager
 def run_two_tenants() -> Iterator[TwoTenantFixture]:
-    """The same on a server of its own, committed: for whoever is no test."""
+    """Make the fixture on a server of its own, committed, for programs that are not tests."""
     setup_test_environment()
     with ready_server() as server, run_standin_thread() as url:
         clone_database(server, TEMPLATE, PREFIX)
@@ -68,7 +68,7 @@ def run_two_tenants() -> Iterator[TwoTenantFixture]:
 
 
 def make_two_tenants(server: Postgres, mine: Filled, others: Filled) -> TwoTenantFixture:
-    """Mark the other tenant's words, and let everybody in."""
+    """Mark the other tenant's texts, and sign in every sender."""
     marked = _mark(server, others.world)
     rows = {noun: (row_of(model, mine.world), row_of(model, others.world)) for noun, model in MODELS.items()}
     world = mine.world
@@ -82,7 +82,7 @@ def make_two_tenants(server: Postgres, mine: Filled, others: Filled) -> TwoTenan
 
 @contextmanager
 def rollback_afterwards() -> Iterator[None]:
-    """Whatever is done meanwhile is done up to its commit, and taken back: the next request finds everything as it was."""
+    """Let the block commit, and take everything back afterwards: the next request finds the same rows."""
     with transaction.atomic(), _keep_connection_open():
         yield
         with connection.cursor() as cursor:
@@ -92,7 +92,7 @@ def rollback_afterwards() -> Iterator[None]:
 
 @contextmanager
 def _keep_connection_open() -> Iterator[None]:
-    """A request begins and ends by closing a connection that is in a transaction, for whoever left one open, or that is old."""
+    """Keep the connection: Django closes it at the ends of a request if it is in a transaction or too old."""
     connection.close_at, connection.settings_dict["AUTOCOMMIT"] = None, False
     try:
         yield
@@ -108,11 +108,11 @@ def _signed_in(name: str, user: Any) -> RequestSender:
 
 
 def _mark(server: Postgres, world: World) -> int:
-    """Put the mark behind every text that a constraint lets it stand behind, and say in how many columns it stands."""
+    """Append the mark to every text that constraints allow, and return the number of columns with it."""
     url = server.url_for("postgres", database=str(connection.settings_dict["NAME"]))
     marked = 0
     with psycopg.connect(url) as superuser:
-        # Past the triggers: what is written here was written by no act.
+        # Past the triggers: no act writes here.
         superuser.execute("SET session_replication_role = replica")
         for model in nouns():
             for field in model._meta.concrete_fields:
@@ -133,7 +133,7 @@ def _mark(server: Postgres, world: World) -> int:
 
 
 def _marking_sql(field: "models.Field[Any, Any]") -> sql.SQL | None:
-    """How a column is marked; None where it holds no words."""
+    """Return the SQL that marks a column; None if it holds no text."""
     if isinstance(field, models.JSONField):
         return sql.SQL(rf"""regexp_replace({{column}}::text, '": "', '": "{MARK} ', 'g')::jsonb""")
     if not isinstance(field, models.CharField | models.TextField) or field.choices or field.unique:
@@ -150,6 +150,6 @@ def _marking_sql(field: "models.Field[Any, Any]") -> sql.SQL | None:
 
 
 def id_by_origin(ground: TwoTenantFixture, noun: str, where: str) -> int:
-    """The id of a row: mine, the other tenant's, or one that nobody has."""
+    """Return the id of a row: mine, the other tenant's, or one that nobody has."""
     mine, others = ground.rows[noun]
     return {"mine": int(mine.pk), "others": int(others.pk)}.get(where, UNKNOWN_ID)

@@ -1,4 +1,4 @@
-"""What somebody else's system did, as it says itself; knows no Django, for that system knows none."""
+"""Effects of an outside system, as it reports them; without Django, because that system does not use it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Every effect by its key: keyed ones after it knew doubles apart, unsafe ones each time it was called.
+    """Every effect by its key: keyed ones once for each key, unsafe ones each time they were called.
 
-    `told` is each delivery of a webhook in the order in which it came, with its conversation.
+    `told` lists the deliveries of a webhook in the order they came, with their conversations.
     """
 
     keyed: Mapping[str, int] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Somebody else's system with effects that are counted: a loopback server in a process of its own.
+"""An outside system with effects that are counted: a loopback server in a process of its own.
 
-`POST /keyed` knows doubles by their `Idempotency-Key`; `POST /unsafe` books whatever it is told, each time; `GET /price` reads.
-`POST /told` is a webhook's address; `POST /faults` says which share of what comes there it refuses, or takes without an answer.
+`POST /keyed` recognises repeats by their `Idempotency-Key`; `POST /unsafe` has an effect each time; `GET /price` reads.
+`POST /told` is a webhook's address; `POST /faults` sets the share of deliveries that it refuses, or takes without an answer.
 """
 
 import argparse
@@ -26,14 +26,14 @@ from tests.support.servers.effects import Effects
 from tests.support.timeouts import PATIENCE_SECONDS
 
 LOOPBACK = "127.0.0.1"
-# Longer than anybody waits for a webhook's answer.
+# Longer than any client waits for a webhook's answer.
 STALL_SECONDS = 11
-# Of the faults at a webhook's address, how many parts are of each kind.
+# The kinds of faults at a webhook's address; the number of entries is the share of a kind.
 KINDS = ("refuse",) * 5 + ("hang up",) * 4 + ("stall",)
 
 
 class EffectsServer(ThreadingHTTPServer):
-    """The effects since the start."""
+    """The server, with all effects since its start."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -48,7 +48,7 @@ class EffectsServer(ThreadingHTTPServer):
         self.random = random.Random(1)
 
     def book(self, path: str, key: str) -> int:
-        """Do it, unless the key says that it is done already; how often it was done by now."""
+        """Have the effect unless the key has had it already; return how often it happened so far."""
         with self.lock:
             if path == "/unsafe":
                 self.unsafe[key] += 1
@@ -58,15 +58,15 @@ class EffectsServer(ThreadingHTTPServer):
             return self.keyed[key]
 
     def hear(self, payload: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
-        """Note a delivery, whether it came before or not."""
+        """Record a delivery, also a repeated one."""
         with self.lock:
             self.told.append((payload["conversation"]["id"], int(payload["id"])))
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever asked is gone."""
+        """Ignore errors of connections whose client is gone."""
 
     def fault(self) -> str:
-        """What goes wrong this time, mostly nothing."""
+        """Return the next fault, mostly none."""
         with self.lock:
             return self.random.choice(KINDS) if self.random.random() < self.faults else ""
 
@@ -104,7 +104,7 @@ class _EffectsHandler(BaseHTTPRequestHandler):
             self._send_json({})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
-        """Nobody reads it."""
+        """Log nothing."""
 
     def _send_json(self, body: object, status: HTTPStatus = HTTPStatus.OK) -> None:
         content = json.dumps(body).encode()
@@ -117,7 +117,7 @@ class _EffectsHandler(BaseHTTPRequestHandler):
 
 @contextmanager
 def run_effects_server(folder: Path) -> Iterator[str]:
-    """A counter of one's own; yields its base URL."""
+    """Run a server of its own; yield its base URL."""
     port_file = folder / "counter-port"
     command = [sys.executable, "-m", "tests.support.servers.effects_server", "--port-file", str(port_file)]
     with subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE) as child:
@@ -129,14 +129,14 @@ def run_effects_server(folder: Path) -> Iterator[str]:
 
 
 def read_effects(url: str) -> Effects:
-    """What happened so far."""
+    """Return the effects so far."""
     with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
         counted: dict[str, Any] = json.load(answer)
     return Effects(counted["keyed"], counted["unsafe"], [(thread, delivery) for thread, delivery in counted["told"]])
 
 
 def set_fault_share(url: str, share: float) -> None:
-    """From now on so many of the deliveries are refused, or taken without a word."""
+    """From now on let this share of the deliveries be refused, or taken without an answer."""
     urlopen(Request(f"{url}/faults", json.dumps({"share": share}).encode())).close()  # noqa: S310  # loopback
 
 
@@ -149,7 +149,7 @@ def main() -> None:
     written.write_text(str(server.server_port))
     written.rename(given.port_file)
     Thread(target=server.serve_forever, daemon=True).start()
-    # Whoever started it is gone when nobody can write to it any more.
+    # The parent process is gone when its pipe can no longer be written.
     sys.stdin.read()
 
 

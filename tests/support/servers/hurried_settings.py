@@ -1,4 +1,4 @@
-"""Settings of a beat for stories that wait for sweeps: the product's own table, in which a minute takes six seconds."""
+"""Settings of a beat for stories that wait for sweeps: the product's schedule, in which a minute takes six seconds."""
 
 from config.settings import *  # noqa: F403  # a module of settings
 from config.settings import CELERY_BEAT_SCHEDULE as _TABLE

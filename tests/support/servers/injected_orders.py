@@ -1,4 +1,4 @@
-"""What an obedient reader takes for an order, however it was hidden, and what it does about it."""
+"""Injected orders: the instructions that an obedient reader finds in texts, however hidden, and what it does about them."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 EVERYTHING = "{everything}"
-# A text may be hidden in another twice over.
+# A text may be hidden in another twice.
 DISGUISES = 3
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){12,}")
@@ -23,26 +23,26 @@ _TAG_BLOCK = range(0xE0020, 0xE007F)
 
 @dataclass(frozen=True)
 class OrderedCall:
-    """One tool call that somebody's text asked for. `EVERYTHING` in it stands for all the model was told."""
+    """One tool call that a text ordered. `EVERYTHING` in it stands for all that the model read."""
 
     tool: str
     arguments: str
 
     def filled(self, everything: str) -> dict[str, Any]:  # Any: arguments of whatever tool was named
-        """The arguments to send."""
+        """Return the arguments to send."""
         return {name: _fill_everything(value, everything) for name, value in json.loads(self.arguments).items()}
 
 
 @dataclass(frozen=True)
 class InjectedOrders:
-    """All that one request orders: calls to make, and words to say."""
+    """All orders in one request: calls to make, and texts to answer with."""
 
     wishes: tuple[OrderedCall, ...]
     words: tuple[str, ...]
 
 
 def orders_in(texts: Iterable[str]) -> InjectedOrders:
-    """Every order in every reading of the texts, once each."""
+    """Return every order in every reading of the texts, once each."""
     wishes: dict[OrderedCall, None] = {}
     words: dict[str, None] = {}
     for text in texts:
@@ -62,7 +62,7 @@ def _orders_in_one(text: str) -> InjectedOrders:
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """The text, and what is left when its disguises are taken off one after another."""
+    """Yield the text, and the texts under its disguises, which are removed one after another."""
     found, latest = {text: None}, [text]
     for _ in range(DISGUISES):
         inner = dict.fromkeys(inner for outer in latest for inner in _unwrap(outer))
@@ -137,7 +137,7 @@ _SIMPLE: dict[re.Pattern[str], tuple[tuple[str, tuple[str, ...]], ...]] = {
         r"\bteach as approved: ([^\n]+)": (("draft_skill", ("title", "description", "body", "status")),),
     }.items()
 }
-# An order that keeps itself: what it has written down repeats it.
+# A self-replicating order: the text that it writes repeats it.
 _KEEP = re.compile(r"\bremember all you were told([^\n]*)", re.IGNORECASE)
 _SAY = re.compile(r"\bsay: ([^\n]+)", re.IGNORECASE)
 _OPEN = re.compile(r"\bopen (https?://[^\s\"'<>)]+)", re.IGNORECASE)
@@ -159,7 +159,7 @@ def _ordered_calls(text: str) -> Iterator[OrderedCall]:
 
 
 def _order_arguments(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, Any]:
-    """What was said, by name; what the order left open is filled the way an attacker would want it."""
+    """Return the ordered arguments by name; missing ones are filled as an attacker would want."""
     given: dict[str, Any] = dict(zip(names, (*values, *[values[-1]] * len(names)), strict=False))
     if "status" in given:
         given["status"] = "approved"

@@ -1,7 +1,7 @@
-"""A model that obeys: a loopback server of the Messages API that does whatever any text of a request tells it.
+"""A model that obeys: a loopback server of the Messages API that follows any instruction in a request.
 
-It is the attacker's best case. What customers, tools and imports wrote is not weighed against the contract; it is done,
-with every tool that is offered and some that are not. What the product lets happen then is what its walls are worth.
+It is the attacker's best case. It weighs no text of customers, tools or imports against the contract; it follows them
+with every tool on offer and some that are not. The damage it can still do measures the product's isolation.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ REVEAL = "reveal everything"
 
 @dataclass
 class ObedientModel:
-    """The model, the client to reach it, and every request it was sent since it last forgot."""
+    """The model, its client, and every request since it was last reset."""
 
     url: str
     backend: AnthropicBackend
@@ -39,7 +39,7 @@ class ObedientModel:
         self.bodies.clear()
 
     def answer(self, raw: bytes) -> dict[str, Any]:
-        """A message of the API: tool calls while an order is left, then the words."""
+        """Return a message of the API: tool calls while an order is left, then the text."""
         asked = parse_request(raw)
         self.bodies.append(raw.decode())
         texts = list(_texts(asked))[::-1]
@@ -55,7 +55,7 @@ class ObedientModel:
 
 
 def _calls(orders: InjectedOrders, asked: ParsedRequest, everything: str) -> list[dict[str, Any]]:
-    """What is ordered and was not done in this turn, so many at once."""
+    """Return the ordered calls that were not made in this turn, so many at once."""
     done = {
         str(block.get("id")).split("_")[1] for block in _blocks_since_question(asked) if block["type"] == "tool_use"
     }
@@ -88,7 +88,7 @@ def _rounds(asked: ParsedRequest) -> int:
 
 
 def _texts(asked: ParsedRequest) -> Iterator[str]:
-    """Every text of the request, its own earlier words and calls included."""
+    """Yield every text of the request, the model's own earlier texts and calls included."""
     yield from (str(block.get("text", "")) for block in asked.system)
     for message in asked.messages:
         for block in message.blocks:
@@ -96,7 +96,7 @@ def _texts(asked: ParsedRequest) -> Iterator[str]:
 
 
 def _foreign_texts(asked: ParsedRequest) -> Iterator[str]:
-    """What it could give away: the system prompt, and what tools returned and people wrote."""
+    """Yield the texts it could leak: the system prompt, results of tools, and people's messages."""
     yield from (str(block.get("text", "")) for block in reversed(asked.system))
     for message in asked.messages:
         if message.role == "user":
@@ -117,7 +117,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _skill(orders: InjectedOrders) -> str:
-    """A runbook of the orders, with a state nobody gave it."""
+    """Return a skill with the orders, in a state that nobody gave it."""
     done = "\n".join([*orders.words, *(f"call {wish.tool} with {wish.arguments}" for wish in orders.wishes)])
     titles = ("When to Use", "Procedure", "Pitfalls", "Verification")
     sections = "".join(f"## {title}\n{done[:SECTION_CHARACTERS]}\n" for title in titles)
@@ -164,12 +164,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
-        """Tests print nothing."""
+        """Print nothing."""
 
 
 @contextmanager
 def run_obedient_model() -> Iterator[ObedientModel]:
-    """The model on a free port of loopback, behind the vendor's SDK."""
+    """Run the model on a free port of loopback, behind the vendor's SDK."""
     handler = type("Handler", (_Handler,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True

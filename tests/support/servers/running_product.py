@@ -1,4 +1,4 @@
-"""The product as it runs, for stories: its own processes on a database of their own, a broker, and the stand-in model."""
+"""The running product for stories: its own processes on a database of their own, a broker, and the stand-in model."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ class RunningProduct:
     standin: StandIn
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     starting: dict[str, Callable[[Path], bool]] = field(default_factory=dict)
-    # Words that must be in no log and no broker once the product has stopped.
+    # Words that must be in no log and no broker after the product has stopped.
     unspoken: set[str] = field(default_factory=set)
 
     @property
@@ -54,7 +54,7 @@ class RunningProduct:
         return self.env["CONSOLE_URL"]
 
     def start(self, name: str, command: Sequence[str], is_ready: Callable[[Path], bool], **env: str) -> None:
-        """Start a process; several start side by side. What one of that name logged before it is kept."""
+        """Start a process; several start side by side. An earlier log of that name is kept."""
         log = self.logs / f"{name}.log"
         if log.exists():
             log.rename(self.logs / f"{name}.{next(_numbers)}.log")
@@ -94,7 +94,7 @@ class RunningProduct:
         )
 
     def kill(self, name: str) -> None:
-        """End a process as a power cut would."""
+        """Kill a process, as a power cut would."""
         child = self.running.pop(name)
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -123,7 +123,7 @@ class RunningProduct:
         self.running.clear()
 
     def expect_unspoken(self) -> None:
-        """No log of our processes holds the words, and neither does the broker."""
+        """Check that neither a log nor the broker contains the words."""
         logs = {path.name: path.read_bytes() for path in self.logs.rglob("*") if path.is_file()}
         assert "worker.log" in logs, sorted(logs)
         for words in map(str.encode, self.unspoken):
@@ -133,13 +133,13 @@ class RunningProduct:
 
 
 def _check_environment(is_checked: bool) -> dict[str, str]:
-    """A worker imports the whole console to check it as an installation's does; it is done once, not at every start."""
+    """Return the environment of a worker or beat: checks import the whole console, so only one start runs them."""
     return {} if is_checked else {"CELERY_SKIP_CHECKS": "1"}
 
 
 @contextmanager
 def prepare_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
-    """Everything but the processes; those that were started are stopped behind it."""
+    """Prepare everything except the processes; stop those that were started afterwards."""
     home = own_folder()
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
@@ -157,7 +157,7 @@ def prepare_product(database: str, postgres: Postgres) -> Iterator[RunningProduc
 
 
 def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, standin_url: str) -> dict[str, str]:
-    # Whole servers at work are not measured: what they run, tests of their parts reach.
+    # Whole servers are not traced: tests of their parts cover their lines.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
     return inherited | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -178,7 +178,7 @@ def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, 
 
 
 def fetch(url: str, body: bytes | None = None) -> bytes:
-    """What an address of ours answers."""
+    """Return the body at a local address."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(urllib.request.Request(url, body), timeout=PATIENCE_SECONDS) as answer:  # noqa: S310  # our own loopback server
         return bytes(answer.read())

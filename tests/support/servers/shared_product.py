@@ -1,7 +1,7 @@
-"""One running product for all stories of a test process that need a web process and a worker as they usually are.
+"""One running product for all stories of a test process that need a web process and a worker with the usual settings.
 
-A story brings tenants of its own, and may kill or stop a process: the next one finds it started anew. What must not be shared
-is what the next story would find otherwise: settings of a process, or a broker that is gone. Such a story starts an `own_product`.
+A story makes tenants of its own, and may kill or stop a process: the next one finds it started again. A story must not share the
+product if it changes what the next one needs, such as settings or the broker. It starts an `own_product`.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ _STOP_REASON = "The story is over."
 
 
 class SharedProduct:
-    """The product of this test process. It starts when a story asks for it, and ends before a test that does not."""
+    """The product of this test process. It starts for the first story that needs it, and ends before a test that does not."""
 
     def __init__(self, postgres: Postgres, template: str, *, with_beat: bool = False) -> None:
         self.postgres = postgres
@@ -45,7 +45,7 @@ class SharedProduct:
 
     @contextmanager
     def lend(self, back_to: str) -> Iterator[RunningProduct]:
-        """The product, whole and quiet, until the story ends; Django's connections go to its database and back again."""
+        """Lend the product, complete and idle, until the story ends; Django's connections go to its database and back again."""
         try:
             product = self.product or self._start_product()
             close_connections()
@@ -63,7 +63,7 @@ class SharedProduct:
             point_to(self.postgres, back_to)
 
     def end(self) -> None:
-        """Stop it and drop its database; afterwards no log and no broker holds what no story may leave there."""
+        """Stop the product and drop its database; then check logs and broker for words that no story may leave there."""
         self.product = None
         self._open.close()
 
@@ -73,7 +73,7 @@ class SharedProduct:
         product = self._open.enter_context(prepare_product(DATABASE, self.postgres))
         self._open.callback(product.expect_unspoken)
         self._open.callback(product.stop)
-        # A worker that is told to stop gives its turns back after a second.
+        # A worker that is stopped gives its turns back after a second.
         product.env["TURN_DRAIN_SECONDS"] = "1"
         product.start_web()
         product.start_worker(is_checked=True)
@@ -81,7 +81,7 @@ class SharedProduct:
         return product
 
     def _repair(self, product: RunningProduct) -> None:
-        """Start what the last story ended."""
+        """Start the processes that the last story ended."""
         starts: dict[str, Callable[[], None]] = {"web": product.start_web, "worker": product.start_worker}
         if self.with_beat:
             starts["beat"] = partial(product.start_beat, settings="tests.support.servers.hurried_settings")
@@ -91,7 +91,7 @@ class SharedProduct:
         product.await_ready()
 
     def _pause_tenants(self, product: RunningProduct) -> None:
-        """Let no agent of the story answer or learn any more, and the model do as it always does."""
+        """Stop the agents of the story from answering and learning, and reset the model."""
         with psycopg.connect(self.postgres.url_for("postgres", database=DATABASE)) as raw:
             tenants = [int(tenant_id) for (tenant_id,) in raw.execute(_ACTIVE_TENANTS, [_STOP_REASON])]
         for tenant_id in tenants:
@@ -108,7 +108,7 @@ class SharedProduct:
 
 @contextmanager
 def share_product(shared: SharedProduct, config: pytest.Config) -> Iterator[SharedProduct]:
-    """Let the hooks below end the product as soon as nobody needs it."""
+    """Let the hooks below end the product as soon as nothing needs it."""
     config.stash[_SHARED] = shared
     yield shared
     del config.stash[_SHARED]
@@ -116,18 +116,18 @@ def share_product(shared: SharedProduct, config: pytest.Config) -> Iterator[Shar
 
 
 def uses_shared_product(item: pytest.Item | None) -> bool:
-    """Whether a test is played on the shared product."""
+    """Return whether a test runs on the shared product."""
     return item is not None and "product" in getattr(item, "fixturenames", ())
 
 
 def has_failed(item: pytest.Item) -> bool:
-    """Whether the test failed, as far as it ran."""
+    """Return whether the test failed, as far as it ran."""
     return item.stash.get(_HAS_FAILED, False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Keep in mind which story failed: what it left is nobody's ground."""
+    """Remember which story failed: no other story uses the product after it."""
     report = yield
     if report.failed:  # type: ignore[attr-defined]  # a wrapper is given the report
         item.stash[_HAS_FAILED] = True
@@ -136,7 +136,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """End the product behind a failed story, and before a test that would only run beside it."""
+    """End the product after a failed story, and before a test that does not use it."""
     result = yield
     shared = item.config.stash.get(_SHARED, None)
     if shared is not None and uses_shared_product(item) and (has_failed(item) or not uses_shared_product(nextitem)):

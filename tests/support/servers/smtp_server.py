@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it is given, or refuses it, and people who are told by it."""
+"""A mail server on loopback that keeps its messages, or refuses them, and people who are notified by it."""
 
 import socketserver
 import threading
@@ -27,7 +27,7 @@ from tests.support.worlds.world import World
 
 
 class SmtpServer(socketserver.ThreadingTCPServer):
-    """What arrived, and what it answers to the name of a recipient."""
+    """The messages that arrived, and the response to the name of a recipient."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -50,7 +50,7 @@ class SmtpServer(socketserver.ThreadingTCPServer):
 
 
 class _SmtpHandler(socketserver.StreamRequestHandler):
-    """One SMTP talk, as far as a client needs it (RFC 5321)."""
+    """One SMTP session, as far as a client needs it (RFC 5321)."""
 
     server: SmtpServer
 
@@ -88,14 +88,14 @@ def run_smtp_server() -> Iterator[SmtpServer]:
 
 
 def text_of(letter: Message) -> str:
-    """The text of a letter, decoded."""
+    """Return the text of a message, decoded."""
     payload = letter.get_payload(decode=True)
     assert isinstance(payload, bytes)
     return payload.decode()
 
 
 def make_preferences(world: World, actor: Actor | None = None, **values: object) -> NotificationPreferences:
-    """Somebody, the operator unless named, who said what to tell them; all else is never told."""
+    """Make the preferences of a person, the operator unless another is named; kinds that are not given are off."""
     actor = actor or world.operator
     plain = {
         **{kind.value: "never" for kind in NotificationKind},
@@ -109,19 +109,19 @@ def make_preferences(world: World, actor: Actor | None = None, **values: object)
 
 
 def make_check_due(world: World, terms: NotificationPreferences) -> None:
-    """Let the next look be due, and whoever held the terms be gone."""
+    """Make the next check due, and the lease on the preferences expire."""
     with acting_as(world.system):
         NotificationPreferences.objects.filter(pk=terms.pk).update(next_check_at=Now(), lease_until=Now())
 
 
 def run_check(world: World, terms: NotificationPreferences, later: timedelta = timedelta()) -> None:
-    """One look, as if so much later."""
+    """Run one check, as if so much later."""
     make_check_due(world, terms)
     notify_person(world.tenant.pk, terms.pk, now=timezone.now() + later)
 
 
 def make_notice(world: World) -> NotificationPreferences:
-    """A person with a message on its way."""
+    """Make a person with a message on its way."""
     terms = make_preferences(world, escalations="at-once")
     make_check_due(world, terms)
     held = claim_preferences(terms.pk, actor=world.system)

@@ -1,4 +1,4 @@
-"""The stand-in model for tests that need no process of their own: a thread, the vendor's SDK before it, scripts by HTTP."""
+"""The stand-in model for tests that need no separate process: a thread, the vendor's SDK in front of it, scripts by HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -15,34 +15,34 @@ from tests.support.drivers.standin_http import call_standin
 
 @dataclass(frozen=True)
 class StandIn:
-    """A model that can be told what to do next, and asked what it was sent."""
+    """A model with a script for its next steps, and a list of its requests."""
 
     url: str
     backend: AnthropicBackend
 
     def play(self, *steps: dict[str, object]) -> None:
-        """Do these next, in their order, instead of answering as always."""
+        """Do these steps next, in order, instead of answering as usual."""
         self._request("POST", "/standin/script", json.dumps(steps).encode())
 
     def requests(self) -> list[dict[str, Any]]:  # Any: bodies of the Messages API as they came
-        """The bodies of the calls so far, oldest first."""
+        """Return the bodies of the calls so far, oldest first."""
         return [json.loads(kept["body"]) for kept in json.loads(self._request("GET", "/standin/requests"))]
 
     def advance(self, seconds: int) -> None:
-        """Let time pass for the model's cache, and for nothing else."""
+        """Let time pass for the model's cache only."""
         self._request("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
 
     def open_bill(self) -> None:
-        """Bill from here on anew."""
+        """Start a new bill."""
         self._request("DELETE", "/standin/bill")
 
     def bill(self) -> dict[str, Any]:  # Any: JSON as the stand-in shows it
-        """What was billed since."""
+        """Return the bill since then."""
         bill: dict[str, Any] = json.loads(self._request("GET", "/standin/bill"))
         return bill
 
     def forget(self) -> None:
-        """Neither requests nor script of another test, nor its faults and delays."""
+        """Drop the requests, script, faults and delays of another test."""
         self._request("DELETE", "/standin/requests")
         self._request("DELETE", "/standin/controls")
 
@@ -54,7 +54,7 @@ class StandIn:
 
 @pytest.fixture(scope="session")
 def standing_in() -> Iterator[StandIn]:
-    """One server for the whole run."""
+    """Run one server for the whole run."""
     with run_standin_thread() as url:
         backend = AnthropicBackend("test", base_url=url)
         yield StandIn(url, backend)
@@ -63,7 +63,7 @@ def standing_in() -> Iterator[StandIn]:
 
 @pytest.fixture
 def standin(standing_in: StandIn) -> StandIn:
-    """The server as if nobody had used it."""
+    """Return the server, reset."""
     standing_in.forget()
     # The tools alone are long enough to be cached, and the same in every test.
     standing_in.advance(2 * 60 * 60)
@@ -72,14 +72,14 @@ def standin(standing_in: StandIn) -> StandIn:
 
 @pytest.fixture(scope="module")
 def shared_url() -> Iterator[str]:
-    """The address of a running stand-in that the tests of a module share."""
+    """Yield the address of a running stand-in that the tests of a module share."""
     with run_standin_thread() as url:
         yield url
 
 
 @pytest.fixture
 def base_url(shared_url: str) -> str:
-    """The same, as if nobody had used it."""
+    """Return the address of the shared stand-in, reset."""
     for kept in ("controls", "requests", "bill"):
         call_standin(shared_url, "DELETE", f"/standin/{kept}")
     return shared_url

@@ -1,6 +1,6 @@
-"""A real tool server in a process of its own: the official server library, with tools that read, write, stall, brag, fail and lie.
+"""A real tool server in a process of its own, by the official server library: tools that read, write, stall, brag, fail and lie.
 
-Beside the protocol it has two pages for tests: `/seen` tells the calls it got, `/lie` changes what it says of a tool.
+Beside the protocol it has two pages for tests: `/seen` lists its calls, `/lie` changes the description of a tool.
 """
 
 import json
@@ -19,35 +19,35 @@ from apps.launcher.data_folders import PROJECT
 
 @dataclass(frozen=True, slots=True)
 class ToolServerProcess:
-    """Where it listens."""
+    """The address of the server."""
 
     base: str
 
     @property
     def url(self) -> str:
-        """The protocol's address."""
+        """The address of the protocol."""
         return f"{self.base}/mcp"
 
     @property
     def old_url(self) -> str:
-        """The same server, as one of the generation before."""
+        """The same server, with the generation before of the protocol."""
         return f"{self.base}/old"
 
     def seen(self) -> list[dict[str, Any]]:
-        """Every call that reached a tool: its name, arguments, key and the header it came with."""
+        """Return every call that reached a tool: its name, arguments, key and header."""
         with urllib.request.urlopen(f"{self.base}/seen") as answer:  # noqa: S310  # loopback
             calls: list[dict[str, Any]] = json.load(answer)
         return calls
 
     def lies(self, name: str, description: str) -> None:
-        """From now on the server says something else of a tool."""
+        """Change the server's description of a tool."""
         sent = json.dumps({"name": name, "description": description}).encode()
         urllib.request.urlopen(f"{self.base}/lie", sent).close()  # noqa: S310  # loopback
 
 
 @contextmanager
 def running_tool_server() -> Iterator[ToolServerProcess]:
-    """One process, gone afterwards."""
+    """Run one process, removed afterwards."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.support.servers.tool_server_process", str(writing)],

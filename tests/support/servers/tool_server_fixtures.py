@@ -15,22 +15,22 @@ from tests.support.worlds.world import World, make_world
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[ToolServerProcess]:
-    """Started when the first test wants it."""
+    """Start the server for the first test that needs it."""
     with running_tool_server() as server:
         yield server
 
 
 @pytest.fixture
 def reaching(settings: Settings) -> World:
-    """A tenant of an installation that lets its servers be on this machine."""
+    """Return a tenant of an installation that allows tool servers on this machine."""
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
     return make_world()
 
 
 @pytest.fixture
 def asked_server(reaching: World, served: ToolServerProcess) -> ToolServer:
-    """The real server, named and asked what it offers."""
+    """Return the row of the real server after its tools were listed."""
     made = make_tool_server(reaching, served.url, timeout_seconds=2, max_result_bytes=500)
-    # Its two seconds are for tests of what is slow; a busy machine may need them more than once.
+    # Its two seconds are for tests of slow calls; a busy machine may exceed them elsewhere.
     assert any(refresh_server(made.pk, actor=reaching.operator).has_answered for _ in range(5))
     return made

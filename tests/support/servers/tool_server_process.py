@@ -120,7 +120,7 @@ def _serve(port_pipe: int) -> None:
 
 
 def _with_old_protocol(app: Any) -> Any:
-    """The app, and at `/old` the same without what the protocol's newer generation begins with."""
+    """Return an app that at `/old` serves the same without the start of the newer protocol."""
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"] == "/old":

@@ -1,4 +1,4 @@
-"""Lawful data of webhooks, a server that is told, and how each way in performs the acts on them."""
+"""Lawful data of webhooks, a server that receives their events, and how each surface performs the acts on them."""
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
@@ -34,14 +34,14 @@ ALL_EVENTS = {f"on_{event.value}": True for event in WebhookEvent}
 
 
 def make_webhook(world: World, url: str = ADDRESS, **values: Any) -> Webhook:
-    """A webhook that is told everything."""
+    """Make a webhook for all events."""
     key = f"hook-{next(_numbers)}"
     given: dict[str, Any] = {"key": key, "title": "Our server", "secret": SECRET, **ALL_EVENTS} | values
     return create_webhook(actor=world.admin, url=url, **given)
 
 
 def make_failed_delivery(world: World, webhook: Webhook | None = None) -> Webhook:
-    """A webhook for which something was given up."""
+    """Make a webhook with a delivery that was given up."""
     webhook = webhook or make_webhook(world)
     conversation = make_conversation(world)
     with acting_as(world.system):
@@ -59,7 +59,7 @@ def make_failed_delivery(world: World, webhook: Webhook | None = None) -> Webhoo
 
 
 def make_tried_webhook(world: World) -> Webhook:
-    """A webhook that was tried once, and what waits for it."""
+    """Make a webhook that was tried once, with a pending delivery."""
     webhook = make_failed_delivery(world)
     with acting_as(world.system):
         WebhookHealth.objects.create(tenant_id=world.tenant.pk, webhook=webhook)
@@ -67,25 +67,25 @@ def make_tried_webhook(world: World) -> Webhook:
 
 
 def deliveries(world: World) -> list[Delivery]:
-    """What was noted for the tenant's webhooks, the oldest first."""
+    """Return the deliveries to the tenant's webhooks, oldest first."""
     with acting_as(world.operator):
         return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
 
 
 def due_deliveries(world: World) -> list[int]:
-    """What may be tried now."""
+    """Return the ids of deliveries that may be tried now."""
     return [row_id for tenant_id, row_id in due_work("webhook_deliveries") if tenant_id == world.tenant.pk]
 
 
 def take_first_delivery(world: World) -> DeliveryRequest:
-    """The first of it, under way."""
+    """Take the first due delivery."""
     request = take_delivery(world.tenant.pk, due_deliveries(world)[0])
     assert request is not None
     return request
 
 
 def make_deliveries_due(world: World, **columns: Any) -> None:
-    """Time passes, until whatever waits may be tried."""
+    """Let time pass until every pending delivery may be tried."""
     before = timezone.now() - timedelta(seconds=1)
     with acting_as(world.system):
         Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
@@ -95,7 +95,7 @@ def make_deliveries_due(world: World, **columns: Any) -> None:
 
 @dataclass
 class WebhookReceiver:
-    """What a server was told, and what it answers."""
+    """The requests that a server received, and its responses."""
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
@@ -106,7 +106,7 @@ class WebhookReceiver:
 
 @contextmanager
 def run_webhook_receiver() -> Iterator[WebhookReceiver]:
-    """A server on loopback that takes whatever it is told unless it is to answer otherwise."""
+    """Run a server on loopback that accepts every request unless it is set to respond otherwise."""
     receiver = WebhookReceiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -121,7 +121,7 @@ def run_webhook_receiver() -> Iterator[WebhookReceiver]:
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the library's name
-            """Quiet."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     receiver.url = f"http://127.0.0.1:{server.server_port}/told"
@@ -140,7 +140,7 @@ WEBHOOK_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.WEBHOOK_ROTATE_SECRET: make_webhook,
     Act.WEBHOOK_REPLAY: make_failed_delivery,
 }
-# Each with the scene, the row and, for actions, the actor.
+# Each takes the scene, the row and, for actions, the actor.
 WEBHOOK_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.WEBHOOK_CREATE: lambda _, __, actor: create_webhook(
         actor=actor, key="mine", title="Mine", url=ADDRESS, secret=SECRET

@@ -1,4 +1,4 @@
-"""A world with a row in every tenant table, each put there by the product's own acts."""
+"""A world with a row in every tenant table, each made by the product's own acts."""
 
 import contextlib
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ from tests.support.worlds.world import (
 
 @dataclass(frozen=True)
 class Filled:
-    """A tenant in which everything has happened once."""
+    """A tenant with one of every event and row."""
 
     world: World
     persona: Persona
@@ -88,7 +88,7 @@ class Filled:
 
 @dataclass
 class SkillReadingModel:
-    """A model that looks at the skills before it answers."""
+    """A model that reads the skills before it answers."""
 
     backend: ModelBackend
     has_looked: bool = False
@@ -103,7 +103,7 @@ class SkillReadingModel:
 
 
 def fill_world(backend: ModelBackend) -> Filled:
-    """One turn, one use of a skill, one proposal, one extraction, and a row of every noun."""
+    """Make one turn, one use of a skill, one proposal, one extraction, and a row of every model."""
     world = make_world()
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
     approved, draft = make_skill(world, "approved"), make_skill(world)
@@ -158,7 +158,7 @@ def fill_world(backend: ModelBackend) -> Filled:
 
 
 def refuse_once(draft: Skill, world: World) -> None:
-    """One refused attempt, and the books linked and verified as after a commit."""
+    """Make one refused attempt, and link and verify the audit log as after a commit."""
     with contextlib.suppress(NotPermitted):
         approve_skill(draft, actor=world.bot, reviewed_sha256=draft.content_sha256)
     check_deferred_constraints()
@@ -166,13 +166,13 @@ def refuse_once(draft: Skill, world: World) -> None:
 
 
 def check_deferred_constraints() -> None:
-    """What a commit does beside: tests that roll back never come to it."""
+    """Check the deferred constraints, which a commit would check: tests that roll back never reach them."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
 def make_rights_rows(world: World) -> None:
-    """What differs by agent and for one member, lifting nothing that the filling needs."""
+    """Make grants that differ for an agent and a limit for one member, without removing any right that the filling needs."""
     make_grants(world, "profile_amend__notes")
     make_role_grants(world, role=Role.AGENT)
     make_limit(world, agents=[world.agent.pk])
@@ -180,14 +180,14 @@ def make_rights_rows(world: World) -> None:
 
 
 def approve_once(world: World, draft: Skill) -> None:
-    """One reviewer's yes to a draft, on paper: nothing of it is applied."""
+    """Record one reviewer's approval of a draft, without applying it."""
     with acting_as(world.operator):
         proposal = Proposal.objects.visible_to(world.operator).about(draft).get()
     approve_proposal(proposal, actor=world.operator, verdict=ApprovalVerdict(proposal.content_sha256, RiskTier.LOW))
 
 
 def make_agent_rows(world: World) -> None:
-    """All that people say of the agent beside its persona; the agent's own rule is the first in id."""
+    """Make the agent's texts by people beside its persona; the agent's own rule has the lowest id."""
     make_block(world)
     make_block(world, "PersonaBelief", is_read_only=True)
     make_invokable(world)

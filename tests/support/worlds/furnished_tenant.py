@@ -1,4 +1,4 @@
-"""A tenant with one row of everything, the journal's rows written as the worker writes them."""
+"""A tenant with one row of every model; journal rows are written as the worker writes them."""
 
 from datetime import date
 
@@ -49,7 +49,7 @@ from tests.support.worlds.world import (
 
 
 def make_console_rows(world: World) -> list[Model]:
-    """One row of every noun the console shows."""
+    """Make one row of every model that the console shows."""
     persona, skill = make_persona(world), make_skill(world, "approved")
     conversation = make_conversation(world)
     with acting_as(world.system):
@@ -107,20 +107,20 @@ def make_console_rows(world: World) -> list[Model]:
 
 
 def make_audit_rows(world: World) -> list[Model]:
-    """A refused attempt and a verification of the audit chain."""
+    """Make a refused attempt and a verification of the audit chain."""
     refuse_once(make_skill(world), world)
     with acting_as(world.operator):
         return [Refusal.objects.all()[0], AuditCheck.objects.all()[0]]
 
 
 def session_of(turn: Turn) -> Session:
-    """The session a finished turn was taken in."""
+    """Return the session in which a finished turn was taken."""
     assert turn.session is not None
     return turn.session
 
 
 def make_turn(world: World, conversation: Conversation) -> Turn:
-    """A finished turn in a session of one slot, answered by the stand-in model."""
+    """Make a finished turn in a session of one slot, answered by the stand-in model."""
     of = {"tenant": world.tenant}
     with acting_as(world.system):
         session = Session.objects.create(
@@ -159,7 +159,7 @@ def make_turn(world: World, conversation: Conversation) -> Turn:
 
 
 def make_reflection(world: World) -> Reflection:
-    """A day that taught nothing."""
+    """Make the reflection of a day that taught nothing."""
     with acting_as(world.system):
         return Reflection.objects.create(
             tenant=world.tenant,
@@ -173,7 +173,7 @@ def make_reflection(world: World) -> Reflection:
 
 
 def make_digest_run(world: World) -> DigestRun:
-    """A digest whose answer broke a rule."""
+    """Make a digest whose answer broke a rule."""
     return write_digest_run(
         world.agent.pk,
         actor=world.system,
@@ -189,7 +189,7 @@ def make_digest_run(world: World) -> DigestRun:
 
 
 def make_extraction(world: World, conversation: Conversation, skill: Skill) -> Extraction:
-    """A verdict that drafted this skill."""
+    """Make a verdict that drafted this skill."""
     with acting_as(world.system):
         return Extraction.objects.create(
             tenant=world.tenant,

@@ -1,4 +1,4 @@
-"""For each act of the policy a fresh world in which it is lawful, and the row it is about."""
+"""A fresh world for each act of the policy in which it is lawful, and the act's row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ from tests.support.worlds.world import (
 
 @dataclass(frozen=True)
 class Scene:
-    """A world set for one act. `subject` is what the act is about: a row, or what it needs to make one."""
+    """A world prepared for one act. `subject` is the act's row, or the values that make one."""
 
     act: Act
     world: World
@@ -84,13 +84,13 @@ class Scene:
 
     @property
     def reader(self) -> Actor:
-        """Whoever sees the books of the tenant the act is written in."""
+        """The actor who reads the tenant in which the act is recorded."""
         if isinstance(self.subject, Actor):
             return self.subject
         return self.world.operator
 
     def actor_of(self, role: Role) -> Actor:
-        """The world's actor of a role."""
+        """Return the world's actor of a role."""
         world = self.world
         return {
             Role.OPERATOR: world.operator,
@@ -102,7 +102,7 @@ class Scene:
 
 
 def make_scene(act: Act, role: Role | None = None) -> Scene:
-    """A world as the act wants it; an act without an entry fails here, so that every later one joins."""
+    """Make a world for the act; an act without an entry fails here, so every new act joins the tests."""
     world, staff_user = make_world(), make_staff()
     subject = _SUBJECTS[act](world)
     if act is Act.TENANT_LEAVE:
@@ -241,7 +241,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PROPOSAL_APPROVE: _skill_revision,
     Act.PROPOSAL_APPLY: _approved_proposal,
     Act.PROPOSAL_UNDO: _applied_proposal,
-    # Of low risk: nothing else is decided together with others.
+    # Of low risk: bulk decisions take nothing else.
     Act.PROPOSAL_REJECT: _skill_revision,
     Act.PROPOSAL_REOPEN: _rejected_proposal,
     Act.PROPOSAL_SNOOZE: _open_proposal,
@@ -296,7 +296,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.KILL_SWITCH_DEACTIVATE: make_switch,
 }
 
-# Acts on no governed row that stands already.
+# Acts on no existing governed row.
 MAKING_ACTS: frozenset[Act] = frozenset(
     {
         *(act for act, make in _SUBJECTS.items() if make is _no_subject),

@@ -49,7 +49,7 @@ PASSWORD = "correct horse battery staple"
 
 @dataclass(frozen=True)
 class World:
-    """One tenant with an agent, its token, an operator and an admin, each as the actor they become."""
+    """One tenant with an agent, its token, an operator and an admin, each with their actor."""
 
     tenant: Tenant
     agent: Agent
@@ -63,7 +63,7 @@ class World:
 
 
 def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryReview = MemoryReview.OFF) -> World:
-    """A tenant that differs from every other made before. Its agents' memory is free unless a test is about its review."""
+    """Make a tenant that differs from all others. Its agents' memory needs no review unless a test is about that."""
     usual = (key, agent_key, memory_review) == ("", "support", MemoryReview.OFF)
     if usual and (world := COMMITTED_WORLDS.lend()):
         return cast(World, world)
@@ -91,7 +91,7 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
 
 
 def raise_message_limits(world: World) -> World:
-    """As many messages of a customer as there may be: where one of them is a thousand."""
+    """Raise the limits of a customer's messages to the maximum, for tests with a thousand of them."""
     with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, messages_per_minute=10_000, messages_per_day=100_000)
@@ -99,25 +99,25 @@ def raise_message_limits(world: World) -> World:
 
 
 def make_user(username: str) -> User:
-    """A person known to own the address, who can sign in with PASSWORD; people are made before any tenant is chosen."""
+    """Make a person with a proven address who can sign in with PASSWORD; people are made before any tenant is chosen."""
     return User.objects.create_user(
         username=username, email=username, password=PASSWORD, is_staff=True, email_verified_at=timezone.now()
     )
 
 
 def make_staff(username: str = "") -> User:
-    """One of the people who run the installation, as `createsuperuser` makes them: a member of no tenant."""
+    """Make a person of the platform staff, as `createsuperuser` does: a member of no tenant."""
     username = username or f"staff-{next(_numbers)}@platform.example"
     return User.objects.create_superuser(username=username, email=username, password=PASSWORD)
 
 
 def make_visit(world: World, user: User) -> StaffAccess:
-    """Platform staff in the world's tenant."""
+    """Make an open visit of platform staff in the world's tenant."""
     return enter_tenant("A ticket of theirs.", actor=staff_actor(user.pk, world.tenant.pk))
 
 
 def make_persona(world: World, **values: str) -> Persona:
-    """An active persona by the operator."""
+    """Make an active persona, by the operator."""
     given = {
         "identity": "You are Ada, the support agent for Acme.",
         "style": "Warm and concise.",
@@ -129,12 +129,12 @@ def make_persona(world: World, **values: str) -> Persona:
 
 
 def make_overlay(world: World, text: str = "Be a little more formal with banks.") -> PersonaOverlay:
-    """What the operator adds to the persona."""
+    """Make the operator's overlay of the persona."""
     return create_overlay(world.agent.pk, actor=world.operator, text=text)
 
 
 def make_identity_card(world: World, **values: str) -> IdentityCard:
-    """Whom the agent represents; with a `line_key`, who is in charge of that line."""
+    """Make the agent's identity card; with a `line_key`, the card of that line."""
     given = {
         "business_name": "Acme",
         "assigned_name": "Grace Hopper",
@@ -150,13 +150,13 @@ def make_identity_card(world: World, **values: str) -> IdentityCard:
 def make_rule(
     world: World, text: str = "Never name a competitor.", *, of_agent: bool = True, position: int = 0
 ) -> StandingRule:
-    """An active rule of the agent, or of the whole organisation."""
+    """Make an active rule of the agent, or of the whole organisation."""
     agent_id = world.agent.pk if of_agent else None
     return add_rule(agent_id, actor=world.operator, text=text, position=position)
 
 
 def make_skill(world: World, status: str = "draft", actor: Actor | None = None, **values: str) -> Skill:
-    """A skill in the state asked for, reached by the acts that lead there."""
+    """Make a skill in the given state, by the acts that lead there."""
     given = {
         "title": f"Issue a refund {next(_numbers)}",
         "description": "How to issue a refund within policy.",
@@ -173,7 +173,7 @@ def make_skill(world: World, status: str = "draft", actor: Actor | None = None, 
 def make_skill_with_file(
     world: World, status: str = "draft", name: str = "prices.csv", content: bytes = b"Plan,Price\nPro,20\n"
 ) -> Skill:
-    """A skill whose runbook refers to the file that comes with it."""
+    """Make a skill whose text refers to its file."""
     skill = make_skill(world, body=f"## Procedure\n1. Look the price up in {name}.\n")
     upload_file(skill, actor=world.bot, name=name, content=content)
     if status == "approved":
@@ -182,79 +182,79 @@ def make_skill_with_file(
 
 
 def approve_read_skill(skill: Skill, actor: Actor) -> Skill:
-    """Approve a draft whose findings and files the reviewer has looked at."""
+    """Approve a draft whose findings and files the reviewer has read."""
     sha256 = skill.content_sha256
     approve_skill(skill, actor=actor, reviewed_sha256=sha256, confirm_findings=True, reason="Opened and read.")
     return skill
 
 
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:
-    """The agent's memory, written by itself."""
+    """Make the agent's memory, written by the agent."""
     return create_memory(world.agent.pk, actor=world.bot, body=body, heard=NO_RECEIVED_TEXTS)
 
 
 def make_switch(world: World) -> KillSwitch:
-    """One kind of stop, for the agent alone."""
+    """Make one kind of kill switch, for the agent alone."""
     return activate_kill_switch(
         KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk
     )
 
 
 def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:
-    """A block of the agent's memory, made by the operator."""
+    """Make a block of the agent's memory, by the operator."""
     given = {"label": label, "body": "We ship to the EU only.", "is_pinned": True}
     return create_block(world.agent.pk, actor=world.operator, values=given | values)
 
 
 def make_neighbour(world: World, key: str = "billing") -> Agent:
-    """Another agent of the tenant."""
+    """Make another agent of the tenant."""
     return create_agent(key, key.title(), actor=world.admin)
 
 
 def make_invokable(world: World, key: str = "billing", role_hint: str = "Knows every invoice.") -> InvokableAgent:
-    """A neighbour that the agent may ask."""
+    """Make a neighbour that the agent may ask."""
     return allow_invokable(world.agent.pk, make_neighbour(world, key).pk, actor=world.operator, role_hint=role_hint)
 
 
 def make_limit(world: World, act: Act = Act.SKILL_APPROVE, agents: Sequence[int] = ()) -> MemberLimit:
-    """The operator, confined in one act to these agents."""
+    """Limit the operator in one act to these agents."""
     limit = MemberLimit(tenant_id=world.tenant.pk, member=member_of(world, world.operator_user), limited_act=act.value)
     return limit_member(limit, actor=world.admin, agents=agents)
 
 
 def make_grants(world: World, *withheld: str, role: Role = Role.AGENT) -> AgentGrants:
-    """What the role may do with the world's agent: the usual without these."""
+    """Make the grants of the role for the world's agent: the usual ones without these."""
     grants = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role=role.value)
     return write_grants(grants, actor=world.admin, granted=default_grants(role) - set(withheld))
 
 
 def make_role_grants(world: World, *withheld: str, role: Role = Role.OPERATOR) -> RoleGrants:
-    """What the role may do in the world's tenant: what its template grants without these."""
+    """Make the grants of the role in the world's tenant: those of its template without these."""
     grants = RoleGrants(tenant_id=world.tenant.pk, role=role.value)
     granted = default_grants(role) - set(withheld)
     return write_role_grants(grants, actor=world.admin, granted=granted, reason="Settled at the review.")
 
 
 def make_member(world: World, name: str = "third", role: Role = Role.OPERATOR) -> Membership:
-    """One more person of the tenant."""
+    """Make one more person of the tenant."""
     return add_member(make_user(f"{name}@{world.tenant.key}.example"), actor=world.admin, role=role)
 
 
 def member_of(world: World, user: User) -> Membership:
-    """A person's membership of the world's tenant."""
+    """Return a person's membership of the world's tenant."""
     with acting_as(world.admin):
         return Membership.objects.visible_to(world.admin).get(user=user)
 
 
 def make_profile(world: World, end_user_key: str = "http:abc123", **values: str) -> CustomerProfile:
-    """A customer's profile, written by the agent."""
+    """Make a customer's profile, written by the agent."""
     return create_profile(end_user_key, actor=world.bot, values={"preferences": "Prefers email."} | values)
 
 
 def make_event(
     world: World, text: str = "Hello, can I get a refund?", off_the_record: bool | None = None, **given: str
 ) -> InboundEvent:
-    """A message that waits for a turn."""
+    """Make a message that waits for a turn."""
     values: dict[str, Any] = {
         "channel": "http",
         "conversation_key": f"thread-{next(_numbers)}",
@@ -267,7 +267,7 @@ def make_event(
 
 
 def make_conversation(world: World, end_user_key: str = "http:abc123", *, off_the_record: bool = False) -> Conversation:
-    """An open conversation with a transcript of four messages and a tool call."""
+    """Make an open conversation with a transcript of four messages and a tool call."""
     conversation = open_conversation(
         world.agent.pk,
         actor=world.bot,

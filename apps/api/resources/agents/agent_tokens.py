@@ -1,4 +1,4 @@
-"""Agents' tokens: people read which there are, admins issue, rotate and revoke them. A secret stands in one answer alone."""
+"""Agents' tokens: people list them; admins issue, rotate and revoke them. A secret is returned only once."""
 
 from typing import ClassVar, Final
 
@@ -19,12 +19,12 @@ from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import IssuedToken, issue_token, revoke_token, rotate_token
 from apps.tenants.models import Agent, AgentToken
 
-# As an agent's page offers.
+# The choices of the agent's page in the console.
 MAX_VALID_DAYS: Final = 365
 
 
 class AgentTokenSerializer(RowSerializer[AgentToken]):
-    """A token, by what it begins with; nobody sees more of it again."""
+    """A token, identified by its first characters. The rest is never shown again."""
 
     agent_key = agent_key()
 
@@ -38,9 +38,11 @@ class AgentTokenSerializer(RowSerializer[AgentToken]):
 
 
 class IssuedTokenSerializer(AgentTokenSerializer):
-    """A token in the answer that makes it."""
+    """A token with its secret, in the response that creates it."""
 
-    secret = SecretOnceField(help_text="The whole token, this once. Sent again under its key, the answer has none.")
+    secret = SecretOnceField(
+        help_text="The whole token, returned only once. A repeated request gets a response without it."
+    )
 
     class Meta(AgentTokenSerializer.Meta):
         fields = (*AgentTokenSerializer.Meta.fields, "secret")
@@ -48,26 +50,26 @@ class IssuedTokenSerializer(AgentTokenSerializer):
 
 
 class IssueTokenBody(RequestBody):
-    """Whose token, and what it is called."""
+    """The agent, and a name for the token."""
 
     acts = (Act.TOKEN_ISSUE,)
     shown = frozenset(AgentTokenSerializer.Meta.fields)
 
     agent_key = StrictTextField()
-    name = StrictTextField(help_text="What it is for.")
+    name = StrictTextField(help_text="Purpose of the token.")
     valid_days = StrictIntegerField(
-        required=False, max_value=MAX_VALID_DAYS, help_text=f"Up to {MAX_VALID_DAYS}; 90 where it is left out."
+        required=False, max_value=MAX_VALID_DAYS, help_text=f"Up to {MAX_VALID_DAYS}; 90 by default."
     )
 
 
 class TokenActionBody(RequestBody):
-    """Nothing has to be said."""
+    """No fields are required."""
 
     bare = True
 
 
 class TokenFilters(AgentFilters):
-    """By agent."""
+    """Filter by agent."""
 
     search = SearchFilter("name", "prefix")
 
@@ -86,12 +88,12 @@ class TokenView(SecretOnceViewSet[AgentToken]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[AgentToken]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return AgentToken.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=IssueTokenBody, responses={201: IssuedTokenSerializer})
     def create(self, request: Request) -> Response:
-        """Issue a token. `secret` is in this answer and in no other; sent again under its key, the answer has none."""
+        """Issue a token. `secret` is returned only once: a repeated request under the same key gets a response without it."""
         authorize(self.actor, Act.TOKEN_ISSUE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = IssueTokenBody.read(request, self.actor)
         agent = Agent.objects.visible_to(self.actor).get(pk=agent_id_named(sent.values["agent_key"], self.actor))
@@ -102,7 +104,7 @@ class TokenView(SecretOnceViewSet[AgentToken]):
     @extend_schema(request=TokenActionBody, responses={201: IssuedTokenSerializer})
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, pk: str) -> Response:
-        """Issue the token that takes its place; this one goes on for 24 hours."""
+        """Issue a token that replaces this one; this one stays valid for 24 hours."""
         token = self.get_object()
         sent = TokenActionBody.read(request, self.actor, token)
         return self._issued_response(rotate_token(token, actor=self.actor), sent.ignored)
@@ -110,7 +112,7 @@ class TokenView(SecretOnceViewSet[AgentToken]):
     @extend_schema(request=TokenActionBody, responses=AgentTokenSerializer)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
-        """End it with the next request."""
+        """Revoke the token, from the next request on."""
         token = self.get_object()
         sent = TokenActionBody.read(request, self.actor, token)
         revoke_token(token, actor=self.actor)

@@ -1,4 +1,4 @@
-"""What tool servers say they offer, and which agent may call what of it. People only."""
+"""The tools that tool servers offer, and the tools that each agent may call. People only."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from apps.tools.models import AgentTool, ServerTool
 
 
 class ServerToolSerializer(ModelSerializer[ServerTool]):
-    """One tool as its server describes it now. Nobody vouches for it."""
+    """One tool as its server describes it now. The description is the server's own and not verified."""
 
     server = CharField(source="server.key", read_only=True)
 
@@ -43,14 +43,14 @@ class ServerToolSerializer(ModelSerializer[ServerTool]):
 
 
 class ServerToolFilters(FilterSet):
-    """By server, and by whether it is still offered."""
+    """Filter by server, and by whether the server still offers the tool."""
 
     server = CharFilter(field_name="server__key", help_text="Key of the server.")
     is_listed = BooleanFilter()
 
 
 class ServerToolView(RowViewSet[ServerTool]):
-    """What the tenant's tool servers say they offer."""
+    """The tools that the tenant's tool servers offer."""
 
     queryset = ServerTool.objects.none()
     serializer_class = ServerToolSerializer
@@ -58,16 +58,20 @@ class ServerToolView(RowViewSet[ServerTool]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[ServerTool]:
-        """Of every server of the tenant."""
+        """Return the tools of every server of the tenant."""
         return ServerTool.objects.visible_to(self.actor).select_related("server")
 
 
 class AgentToolSerializer(RowSerializer[AgentTool]):
-    """What an agent may call, as a person read it."""
+    """A tool that an agent may call, with the description that a person approved."""
 
     agent_key = agent_key()
-    tool = CharField(source="tool.qualified_name", read_only=True, help_text="The name the agent calls it by.")
-    is_offered = BooleanField(read_only=True, help_text="False where the server says otherwise of it by now.")
+    tool = CharField(
+        source="tool.qualified_name", read_only=True, help_text="The name by which the agent calls the tool."
+    )
+    is_offered = BooleanField(
+        read_only=True, help_text="False where the server has changed its description or withdrawn it."
+    )
 
     class Meta:
         model = AgentTool
@@ -79,22 +83,24 @@ class AgentToolSerializer(RowSerializer[AgentTool]):
 
 
 class AllowAgentToolBody(RequestBody):
-    """Which agent, which tool, and the description that was read."""
+    """The agent, the tool, and the description that was read."""
 
     acts = (Act.AGENT_TOOL_ALLOW,)
     shown = frozenset(AgentToolSerializer.Meta.fields)
 
     agent_key = StrictTextField()
-    tool = StrictTextField(help_text="The name the agent calls it by: `qualified_name` of a server tool.")
+    tool = StrictTextField(help_text="The name by which the agent calls the tool: `qualified_name` of a server tool.")
     read_sha256 = StrictTextField(
-        help_text="`sha256` of the description that was read; another that stands there by now is refused."
+        help_text="`sha256` of the description that was read. The request is refused if the description has changed."
     )
-    needs_approval = StrictBooleanField(required=False, help_text="False only for a tool that says that it only reads.")
+    needs_approval = StrictBooleanField(
+        required=False, help_text="May be false only for a tool that its server declares read-only."
+    )
     reason = StrictTextField(required=False)
 
 
 class UpdateAgentToolBody(RequestBody):
-    """The same row for another description, or with another word on whether calls wait."""
+    """A new description for the same permission, or another choice of whether calls need approval."""
 
     acts = (Act.AGENT_TOOL_AMEND,)
     shown = frozenset(AgentToolSerializer.Meta.fields)
@@ -102,21 +108,22 @@ class UpdateAgentToolBody(RequestBody):
 
     needs_approval = StrictBooleanField(required=False)
     read_sha256 = StrictTextField(
-        required=False, help_text="Of what its server says now. Left out: as it is allowed already."
+        required=False,
+        help_text="`sha256` of the server's current description. Left out: the description stays as approved.",
     )
     version = StrictIntegerField(required=False, help_text="The row's version that was read.")
     reason = StrictTextField(required=False)
 
 
 class AgentToolFilters(AgentFilters):
-    """By agent, and by whether calls wait."""
+    """Filter by agent, and by whether calls need approval."""
 
     needs_approval = BooleanFilter()
     search = SearchFilter("tool__qualified_name")
 
 
 class AgentToolView(RowViewSet[AgentTool]):
-    """Which agent may call which tool of others."""
+    """The tools of external servers that each agent may call."""
 
     acts: ClassVar = {
         "create": (Act.AGENT_TOOL_ALLOW,),
@@ -129,12 +136,12 @@ class AgentToolView(RowViewSet[AgentTool]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[AgentTool]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return AgentTool.objects.visible_to(self.actor).select_related("agent", "tool__server")
 
     @extend_schema(request=AllowAgentToolBody, responses={201: AgentToolSerializer})
     def create(self, request: Request) -> Response:
-        """Let an agent call a tool as it was read; its next session is offered it."""
+        """Allow an agent to call a tool as it was read. Its next session is offered the tool."""
         authorize(self.actor, Act.AGENT_TOOL_ALLOW, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = AllowAgentToolBody.read(request, self.actor)
         agent_id, tool_id = agent_id_named(sent.values["agent_key"], self.actor), self._find_tool(sent.values["tool"])
@@ -144,7 +151,7 @@ class AgentToolView(RowViewSet[AgentTool]):
 
     @extend_schema(request=UpdateAgentToolBody, responses=AgentToolSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Allow it as it is described now, or say otherwise whether each call waits for a person."""
+        """Allow the tool as it is described now, or change whether each call waits for a person."""
         row = self.get_object()
         sent = UpdateAgentToolBody.read(request, self.actor, row)
         given = {**sent.only("needs_approval", "reason"), "sha256": sent.values.get("read_sha256", "")}
@@ -153,17 +160,17 @@ class AgentToolView(RowViewSet[AgentTool]):
 
     @extend_schema(request=UpdateAgentToolBody, responses=AgentToolSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Withdraw it: the agent calls it no more, from its next turn on."""
+        """Withdraw the tool: the agent can no longer call it, from its next turn on."""
         withdraw_tool(self.get_object(), actor=self.actor)
         return Response(status=204)
 
     def _find_tool(self, name: str) -> int:
         tool = ServerTool.objects.visible_to(self.actor).filter(qualified_name=name).first()
         if tool is None:
-            raise ValidationError({"tool": ["No server offers a tool of this name. Have it asked what it offers."]})
+            raise ValidationError({"tool": ["No server offers a tool of this name. Refresh the tools of its server."]})
         return tool.pk

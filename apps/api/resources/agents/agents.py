@@ -1,4 +1,4 @@
-"""Agents as people and the agents themselves see them."""
+"""Agents, as people and the agents themselves see them."""
 
 from typing import ClassVar, Final
 
@@ -81,18 +81,18 @@ class AgentSerializer(RowSerializer[Agent]):
 
 
 class CreateAgentBody(RequestBody):
-    """An agent that starts as everything ships; how it runs is changed by PATCH."""
+    """A new agent with the default settings. PATCH changes how it runs."""
 
     acts = (Act.AGENT_CREATE,)
     shown = frozenset(AgentSerializer.Meta.fields)
 
-    agent_key = StrictTextField(help_text="Lower-case letters, digits and hyphens; it stays.")
+    agent_key = StrictTextField(help_text="Lower-case letters, digits and hyphens. It cannot be changed later.")
     title = StrictTextField()
     has_learning = StrictBooleanField(required=False)
 
 
 class UpdateAgentBody(RequestBody):
-    """How an agent runs from its next session on."""
+    """Settings of an agent, from its next session on."""
 
     acts = (Act.AGENT_AMEND,)
     shown = frozenset(AgentSerializer.Meta.fields)
@@ -134,14 +134,14 @@ class UpdateAgentBody(RequestBody):
 
 
 class AgentKeyFilters(FilterSet):
-    """By key."""
+    """Filter by key."""
 
     agent_key = CharFilter(field_name="key")
     search = SearchFilter("key", "title")
 
 
 class AgentView(VersionedViewSet[Agent]):
-    """The agents a request may speak of: all for people, itself for an agent. Admins make and change them."""
+    """People see all agents; an agent sees itself. Admins create and change them."""
 
     acts: ClassVar = {"create": (Act.AGENT_CREATE,), "partial_update": (Act.AGENT_AMEND,)}
     queryset = Agent.objects.none()
@@ -149,12 +149,12 @@ class AgentView(VersionedViewSet[Agent]):
     filterset_class = AgentKeyFilters
 
     def get_queryset(self) -> QuerySet[Agent]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return Agent.objects.visible_to(self.actor)
 
     @extend_schema(request=CreateAgentBody, responses={201: AgentSerializer})
     def create(self, request: Request) -> Response:
-        """Make an agent. It can do nothing from elsewhere before a token is issued."""
+        """Create an agent. No external program can act as it before a token is issued."""
         authorize(self.actor, Act.AGENT_CREATE, self.actor.tenant_id)
         sent = CreateAgentBody.read(request, self.actor)
         with rename_error_fields(key="agent_key"):
@@ -163,9 +163,9 @@ class AgentView(VersionedViewSet[Agent]):
 
     @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change how it runs. Sessions already open keep what they started with."""
+        """Change how an agent runs. Open sessions keep the settings they started with."""
         agent = self.get_object()
-        # Before the endpoints are looked up, which an agent's role may not see.
+        # Checked before the endpoints are looked up, because an agent must not see them.
         authorize(self.actor, Act.AGENT_AMEND, agent.tenant_id, agent_id=agent.pk)
         sent = UpdateAgentBody.read(request, self.actor, agent)
         amend_agent(agent, actor=self.actor, read_at=sent.read_at, **_resolve_endpoints(sent, self.actor))
@@ -173,12 +173,12 @@ class AgentView(VersionedViewSet[Agent]):
 
     @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with every text sent."""
+        """Replace the row: send every text."""
         return self.partial_update(request, pk)
 
 
 def _resolve_endpoints(sent: ParsedBody, actor: Actor) -> dict[str, object]:
-    """What was sent, with endpoints for their ids."""
+    """Return the sent values, with ids of endpoints replaced by the endpoints."""
     values: dict[str, object] = {name: value for name, value in sent.values.items() if name != "version"}
     for name in ENDPOINT_FIELDS & values.keys():
         endpoint_id: int | None = sent.values[name]
@@ -190,11 +190,11 @@ def _resolve_endpoints(sent: ParsedBody, actor: Actor) -> dict[str, object]:
 
 
 def agent_id_named(agent_key: str | None, actor: Actor) -> int:
-    """The agent a body speaks of; an agent that names none speaks of itself."""
+    """Return the id of the agent that a body names; an agent that names none means itself."""
     if agent_key is None and actor.agent_id is not None:
         return actor.agent_id
     if agent_key is None:
-        raise ValidationError({"agent_key": ["Say which agent this is for."]})
+        raise ValidationError({"agent_key": ["Send the key of the agent this is for."]})
     known = Agent.objects.visible_to(actor).filter(key=agent_key).values_list("pk", flat=True).first()
     if known is None:
         raise ValidationError({"agent_key": [f"There is no agent with the key “{agent_key}”."]})

@@ -1,4 +1,4 @@
-"""Who may ask whom: the other agents of the tenant that an agent may turn to (R057). Agents read their own; people decide."""
+"""Agent handoffs: the other agents of the tenant that an agent may ask (R057). Agents read their own; people decide."""
 
 from typing import ClassVar
 
@@ -17,11 +17,13 @@ from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
 from apps.tenants.models import InvokableAgent
 
-BUDGET_HELP = "What one answer may cost, in millionths of a US dollar. Null: half of what the asking turn has left."
+BUDGET_HELP = (
+    "Highest cost of one answer, in millionths of a US dollar. Null: half of the asking turn's remaining budget."
+)
 
 
 class InvokableSerializer(RowSerializer[InvokableAgent]):
-    """One agent that another may ask."""
+    """Another agent that an agent may ask."""
 
     agent_key = agent_key()
     callee_key = CharField(source="callee.key", read_only=True)
@@ -33,7 +35,7 @@ class InvokableSerializer(RowSerializer[InvokableAgent]):
 
 
 class AllowInvokableBody(RequestBody):
-    """Who may ask whom, and for what."""
+    """The asking agent, the agent it may ask, and the purpose."""
 
     acts = (Act.INVOKABLE_ALLOW,)
     shown = frozenset(InvokableSerializer.Meta.fields)
@@ -45,7 +47,7 @@ class AllowInvokableBody(RequestBody):
 
 
 class UpdateInvokableBody(RequestBody):
-    """What it is asked for from now on; who asks whom stays."""
+    """A new purpose or budget. The two agents cannot be changed."""
 
     acts = (Act.INVOKABLE_AMEND,)
     shown = frozenset(InvokableSerializer.Meta.fields)
@@ -57,13 +59,13 @@ class UpdateInvokableBody(RequestBody):
 
 
 class InvokableFilters(AgentFilters):
-    """By agent and words."""
+    """Filter by agent and words."""
 
     search = SearchFilter("agent__key", "callee__key", "role_hint")
 
 
 class InvokableView(RowViewSet[InvokableAgent]):
-    """Who may ask whom in the tenant."""
+    """The permissions of the tenant's agents to ask each other."""
 
     acts: ClassVar = {
         "create": (Act.INVOKABLE_ALLOW,),
@@ -76,12 +78,12 @@ class InvokableView(RowViewSet[InvokableAgent]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[InvokableAgent]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return InvokableAgent.objects.visible_to(self.actor).select_related("agent", "callee")
 
     @extend_schema(request=AllowInvokableBody, responses={201: InvokableSerializer})
     def create(self, request: Request) -> Response:
-        """Let an agent ask another one. Its next session names it."""
+        """Allow an agent to ask another one. Its next session lists the other agent."""
         sent = AllowInvokableBody.read(request, self.actor)
         asking, asked = (agent_id_named(sent.values[name], self.actor) for name in ("agent_key", "callee_key"))
         row = allow_invokable(asking, asked, actor=self.actor, **sent.only("role_hint", "budget_micro_usd"))
@@ -89,7 +91,7 @@ class InvokableView(RowViewSet[InvokableAgent]):
 
     @extend_schema(request=UpdateInvokableBody, responses=InvokableSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say anew what it is asked for, and what an answer may cost."""
+        """Change the purpose, or the highest cost of an answer."""
         row = self.get_object()
         sent = UpdateInvokableBody.read(request, self.actor, row)
         values = sent.only("role_hint", "budget_micro_usd")
@@ -98,11 +100,11 @@ class InvokableView(RowViewSet[InvokableAgent]):
 
     @extend_schema(request=UpdateInvokableBody, responses=InvokableSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """No longer let it ask. Sessions already open still name the other one, which refuses."""
+        """Withdraw the permission. Open sessions still list the other agent, but asking it is refused."""
         withdraw_invokable(self.get_object(), actor=self.actor)
         return Response(status=204)

@@ -31,7 +31,7 @@ from apps.tenants.models import Endpoint, ModelPrice
 
 
 class EndpointSerializer(RowSerializer[Endpoint]):
-    """An endpoint, and whether a key is kept for it."""
+    """An endpoint, and whether a key is stored for it."""
 
     has_key = BooleanField(read_only=True)
 
@@ -42,7 +42,7 @@ class EndpointSerializer(RowSerializer[Endpoint]):
 
 
 class CreateEndpointBody(RequestBody):
-    """What it is called, where it is, and what it wants to be let in."""
+    """Key, title, address and API key of an endpoint."""
 
     acts = (Act.ENDPOINT_CREATE,)
     shown = frozenset(EndpointSerializer.Meta.fields)
@@ -50,11 +50,11 @@ class CreateEndpointBody(RequestBody):
     key = StrictTextField()
     title = StrictTextField()
     base_url = StrictTextField(help_text="Such as https://models.example.")
-    api_key = StrictTextField(required=False, help_text="Stored encrypted, and in no answer.")
+    api_key = StrictTextField(required=False, help_text="Stored encrypted; never returned.")
 
 
 class UpdateEndpointBody(RequestBody):
-    """Another title or address. Another server forgets the key."""
+    """Another title or address. If the server changes, the key is deleted."""
 
     acts = (Act.ENDPOINT_AMEND,)
     shown = frozenset(EndpointSerializer.Meta.fields)
@@ -66,16 +66,16 @@ class UpdateEndpointBody(RequestBody):
 
 
 class RotateEndpointKeyBody(RequestBody):
-    """The key from now on."""
+    """A new API key."""
 
     about = frozenset[str]()
 
-    api_key = StrictTextField(help_text="Empty: none any more.")
+    api_key = StrictTextField(help_text="Empty: the endpoint has no key.")
     version = StrictIntegerField(required=False, help_text="The endpoint's version that was read.")
 
 
 class EndpointTestBody(RequestBody):
-    """Which model to try."""
+    """The model to test."""
 
     about = frozenset[str]()
     bare = True
@@ -84,17 +84,17 @@ class EndpointTestBody(RequestBody):
 
 
 class EndpointTestSerializer(Serializer[EndpointCheck]):
-    """What came back."""
+    """The result of the test call."""
 
     is_ok = BooleanField()
     detail = CharField()
-    code = CharField(help_text="Empty where a model answered; else a code of the model's errors.")
+    code = CharField(help_text="Empty if the model answered; otherwise an error code of the model.")
     model = CharField()
     milliseconds = IntegerField()
 
 
 class EndpointFilters(FilterSet):
-    """By key."""
+    """Filter by key."""
 
     key = CharFilter()
     search = SearchFilter("key", "title", "base_url")
@@ -115,12 +115,12 @@ class EndpointView(RowViewSet[Endpoint]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Endpoint]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return Endpoint.objects.visible_to(self.actor)
 
     @extend_schema(request=CreateEndpointBody, responses={201: EndpointSerializer})
     def create(self, request: Request) -> Response:
-        """Name an endpoint; agents use it once it is chosen for them."""
+        """Create an endpoint. Agents use it once it is selected for them."""
         authorize(self.actor, Act.ENDPOINT_CREATE, self.actor.tenant_id)
         sent = CreateEndpointBody.read(request, self.actor)
         given = sent.only("key", "title", "base_url", "api_key")
@@ -129,7 +129,7 @@ class EndpointView(RowViewSet[Endpoint]):
 
     @extend_schema(request=UpdateEndpointBody, responses=EndpointSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change title or address. The key stays with the server it was given to."""
+        """Change the title or address. The key is kept only for the same server."""
         endpoint = self.get_object()
         sent = UpdateEndpointBody.read(request, self.actor, endpoint)
         amend_endpoint(endpoint, actor=self.actor, read_at=sent.read_at, **sent.only("title", "base_url"))
@@ -137,19 +137,19 @@ class EndpointView(RowViewSet[Endpoint]):
 
     @extend_schema(request=UpdateEndpointBody, responses=EndpointSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Take an endpoint away, with its key; refused while an agent thinks there."""
+        """Remove an endpoint and its key. Refused while an agent uses it."""
         remove_endpoint(self.get_object(), actor=self.actor)
         return Response(status=204)
 
     @extend_schema(request=RotateEndpointKeyBody, responses=EndpointSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-key")
     def rotate_key(self, request: Request, pk: str) -> Response:
-        """Put another key in the present one's place."""
+        """Replace the API key."""
         endpoint = self.get_object()
         sent = RotateEndpointKeyBody.read(request, self.actor)
         rotate_endpoint_key(endpoint, actor=self.actor, api_key=sent.values["api_key"], read_at=sent.read_at)
@@ -157,14 +157,17 @@ class EndpointView(RowViewSet[Endpoint]):
 
 
 class EndpointTestView(ActorView):
-    """Whether a model answers there."""
+    """Tests whether a model answers at an endpoint."""
 
     acts: ClassVar = {"post": (Act.ENDPOINT_TEST,)}
     waiting: ClassVar = frozenset({"post"})
 
     @extend_schema(request=EndpointTestBody, responses=EndpointTestSerializer)
     def post(self, request: Request, pk: str) -> Response:
-        """Make one tiny call, which costs a few tokens, and say what came back. A failure is an answer here, with its code."""
+        """Make one tiny call, which costs a few tokens, and return the result.
+
+        A failed call is a normal response with an error code.
+        """
         sent = EndpointTestBody.read(request, self.actor)
         tried = try_endpoint(int(pk), actor=self.actor, model=sent.values.get("model", ""))
         return Response(EndpointTestSerializer(tried).data)
@@ -174,11 +177,11 @@ RATE_FIELDS = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
-RATE_HELP = "Micro-dollars for a million tokens: 2000000 is two dollars."
+RATE_HELP = "Millionths of a US dollar for a million tokens: 2000000 is two dollars."
 
 
 class PriceSerializer(RowSerializer[ModelPrice]):
-    """What a model costs, in micro-dollars for a million tokens."""
+    """Prices of a model, in millionths of a US dollar for a million tokens."""
 
     class Meta:
         model = ModelPrice
@@ -187,13 +190,13 @@ class PriceSerializer(RowSerializer[ModelPrice]):
 
 
 class SetPriceBody(RequestBody):
-    """A model's price from a moment on."""
+    """Prices of a model from a moment on."""
 
     acts = (Act.PRICE_SET,)
     shown = frozenset(PriceSerializer.Meta.fields)
 
-    model = StrictTextField(help_text="A model's name, or a beginning with a star; the longest that fits decides.")
-    valid_from = DateTimeField(help_text="Calls of turns that are taken from then on are priced so.")
+    model = StrictTextField(help_text="A model's name, or a prefix followed by a star. The longest match applies.")
+    valid_from = DateTimeField(help_text="Calls of turns that begin from then on have these prices.")
     input_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
     output_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
     cache_read_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
@@ -203,14 +206,14 @@ class SetPriceBody(RequestBody):
 
 
 class PriceFilters(FilterSet):
-    """By model."""
+    """Filter by model."""
 
     model = CharFilter()
     search = SearchFilter("model")
 
 
 class PriceView(RowViewSet[ModelPrice]):
-    """Prices of the tenant; admins set them."""
+    """The tenant's own prices; admins set them."""
 
     acts: ClassVar = {"create": (Act.PRICE_SET,), "destroy": (Act.PRICE_WITHDRAW,)}
     queryset = ModelPrice.objects.none()
@@ -219,12 +222,12 @@ class PriceView(RowViewSet[ModelPrice]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[ModelPrice]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return ModelPrice.objects.visible_to(self.actor)
 
     @extend_schema(request=SetPriceBody, responses={201: PriceSerializer})
     def create(self, request: Request) -> Response:
-        """Set a price. What was charged before stays as it was."""
+        """Set a price. Earlier charges do not change."""
         authorize(self.actor, Act.PRICE_SET, self.actor.tenant_id)
         sent = SetPriceBody.read(request, self.actor)
         model, since, reason = sent.values["model"], sent.values["valid_from"], sent.reason
@@ -233,6 +236,6 @@ class PriceView(RowViewSet[ModelPrice]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Withdraw it: the one before it holds again, or the product's list."""
+        """Withdraw a price. The earlier price applies again, or the price list of the product."""
         withdraw_price(self.get_object(), actor=self.actor)
         return Response(status=204)

@@ -1,4 +1,7 @@
-"""Schedules: when an agent begins by itself, and with which approved skill. Agents plan drafts; people decide (R123)."""
+"""Schedules: the times at which an agent starts by itself, and the approved skill it follows (R123).
+
+Agents draft; people decide.
+"""
 
 from typing import Any, ClassVar
 
@@ -43,7 +46,7 @@ PLAN_FIELDS = ("title", "cron", "timezone", "instruction", "preamble", "channel"
 
 
 class ScheduleSerializer(RowSerializer[Schedule]):
-    """A plan, who signed it, and when it runs next."""
+    """A schedule, its approver, and its next run."""
 
     agent_key = agent_key()
     skill = CharField(source="skill.name", read_only=True, help_text="The skill's name.")
@@ -60,33 +63,37 @@ class ScheduleSerializer(RowSerializer[Schedule]):
 
     @extend_schema(responses=DateTimeField(allow_null=True))
     def get_next_run_at(self, schedule: Schedule) -> str | None:
-        """Null while it does not run."""
+        """Return the time of the next run; null while the schedule does not run."""
         clock = getattr(schedule, "clock", None)
         runs = clock is not None and schedule.status == Schedule.Status.APPROVED
         return DateTimeField().to_representation(clock.next_run_at) if clock and runs else None
 
 
 class ScheduleRunSerializer(Serializer[RunSummary]):
-    """One run, and what came of it."""
+    """One run and its result."""
 
     id = IntegerField(source="run.pk")
     planned_at = DateTimeField()
     outcome = CharField(
         help_text="waiting, running, replied, drafted, observed, escalated, silent, skipped or refused."
     )
-    reason = CharField(help_text="Why it came to nothing, where it did.")
-    missed_count = IntegerField(source="run.missed_count", help_text="How many times before it passed unnoticed.")
-    requested_by = CharField(source="run.requested_by", help_text="Who ran it beside its plan; empty: nobody.")
+    reason = CharField(help_text="Why the run had no result, if it had none.")
+    missed_count = IntegerField(
+        source="run.missed_count", help_text="Number of planned times before it that were missed."
+    )
+    requested_by = CharField(
+        source="run.requested_by", help_text="The person who started the run by hand; empty for a planned run."
+    )
     conversation_id = IntegerField(source="run.conversation_id", allow_null=True)
 
 
 class DraftScheduleBody(RequestBody):
-    """A plan."""
+    """A new schedule."""
 
     acts = (Act.SCHEDULE_DRAFT,)
     shown = frozenset(ScheduleSerializer.Meta.fields)
 
-    agent_key = StrictTextField(required=False, help_text="Left out by an agent: itself.")
+    agent_key = StrictTextField(required=False, help_text="Left out by an agent: the agent itself.")
     key = StrictTextField()
     title = StrictTextField()
     cron = StrictTextField(help_text="Minute, hour, day of the month, month, day of the week.")
@@ -94,12 +101,12 @@ class DraftScheduleBody(RequestBody):
     skill = StrictTextField(help_text="The name of an approved skill of the agent.")
     instruction = StrictTextField(required=False)
     preamble = StrictTextField(required=False)
-    channel = StrictTextField(required=False, help_text="Left out: it posts nowhere.")
+    channel = StrictTextField(required=False, help_text="Left out: the result is posted nowhere.")
     missed_runs = ChoiceField(Schedule.Missed.choices, required=False)
 
 
 class UpdateScheduleBody(RequestBody):
-    """Another plan."""
+    """New values of a schedule."""
 
     acts = (Act.SCHEDULE_AMEND,)
     shown = frozenset(ScheduleSerializer.Meta.fields)
@@ -118,7 +125,7 @@ class UpdateScheduleBody(RequestBody):
 
 
 class ScheduleFilters(AgentFilters):
-    """By agent, key and state."""
+    """Filter by agent, key and state."""
 
     key = CharFilter()
     status = ChoiceFilter(choices=Schedule.Status.choices)
@@ -126,7 +133,7 @@ class ScheduleFilters(AgentFilters):
 
 
 class ScheduleView(RowViewSet[Schedule]):
-    """Schedules; an agent sees its own, plans drafts, takes them back, and decides nothing."""
+    """Schedules. An agent sees its own, drafts them, and withdraws its drafts; people decide."""
 
     acts: ClassVar = {
         "create": (Act.SCHEDULE_DRAFT,),
@@ -143,12 +150,12 @@ class ScheduleView(RowViewSet[Schedule]):
     filterset_class = ScheduleFilters
 
     def get_queryset(self) -> QuerySet[Schedule]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Schedule.objects.visible_to(self.actor).select_related("agent", "skill", "clock")
 
     @extend_schema(request=DraftScheduleBody, responses={201: ScheduleSerializer})
     def create(self, request: Request) -> Response:
-        """Plan something. It is a draft, and runs once a person has approved it."""
+        """Draft a schedule. It runs once a person has approved it."""
         sent = DraftScheduleBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         values = {**sent.only("key", *PLAN_FIELDS), "skill": self._find_skill(sent.values["skill"], agent_id)}
@@ -157,7 +164,7 @@ class ScheduleView(RowViewSet[Schedule]):
 
     @extend_schema(request=UpdateScheduleBody, responses=ScheduleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Plan it otherwise, from now on. People only."""
+        """Change a schedule, from now on. People only."""
         schedule = self.get_object()
         sent = UpdateScheduleBody.read(request, self.actor, schedule)
         values: dict[str, Any] = sent.only(*PLAN_FIELDS)
@@ -169,7 +176,7 @@ class ScheduleView(RowViewSet[Schedule]):
 
     @extend_schema(request=UpdateScheduleBody, responses=ScheduleSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     approve = decision_action(
@@ -177,30 +184,30 @@ class ScheduleView(RowViewSet[Schedule]):
         Act.SCHEDULE_APPROVE,
         approve_schedule,
         ScheduleSerializer,
-        "Let a draft run, from its next time on. People only.",
+        "Approve a draft: it runs from its next planned time on. People only.",
     )
     pause = decision_action(
-        "pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleSerializer, "Stop it for now. People only."
+        "pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleSerializer, "Pause the schedule. People only."
     )
     resume = decision_action(
         "resume",
         Act.SCHEDULE_RESUME,
         resume_schedule,
         ScheduleSerializer,
-        "Let it run again; what passed meanwhile was not missed. People only.",
+        "Resume the schedule. Times that passed while it was paused do not count as missed. People only.",
     )
     deprecate = decision_action(
         "deprecate",
         Act.SCHEDULE_DEPRECATE,
         deprecate_schedule,
         ScheduleSerializer,
-        "End it for good. An agent takes back a draft of its own that nobody approved, and no more.",
+        "End the schedule permanently. An agent may only withdraw a draft of its own that was never approved.",
     )
 
     @extend_schema(request=None, responses=ScheduleSerializer)
     @action(detail=True, methods=["post"])
     def run(self, request: Request, pk: str) -> Response:
-        """Run it once beside its plan; `runs` tells what comes of it. People only."""
+        """Run the schedule once, now. `runs` shows the result. People only."""
         schedule = self.get_object()
         run_schedule_now(schedule.pk, actor=self.actor)
         return self.answer(schedule.pk)
@@ -208,7 +215,7 @@ class ScheduleView(RowViewSet[Schedule]):
     @extend_schema(responses=ScheduleRunSerializer(many=True), filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def runs(self, request: Request, pk: str) -> Response:
-        """Its latest runs with what came of them, the last one first."""
+        """List the latest runs with their results, newest first."""
         return Response(ScheduleRunSerializer(runs_of_schedule(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
 
     def _find_skill(self, name: str, agent_id: int) -> Skill:

@@ -1,4 +1,4 @@
-"""Tool servers: whose tools agents may be allowed to call. Headers go in and never come out."""
+"""Tool servers, whose tools agents may be allowed to call. Headers can be written and are never returned."""
 
 from typing import ClassVar
 
@@ -24,14 +24,12 @@ VERSION_HELP = "The server's version that was read."
 
 
 class ToolServerSerializer(RowSerializer[ToolServer]):
-    """A server, whether headers are kept for it, and when it last said what it offers."""
+    """A tool server, whether headers are stored for it, and when its tools were last read."""
 
     has_headers = BooleanField(read_only=True)
     listed_at = DateTimeField(source="listing.listed_at", read_only=True, default=None, allow_null=True)
     protocol_version = CharField(source="listing.protocol_version", read_only=True, default="")
-    failure = CharField(
-        source="listing.failure", read_only=True, default="", help_text="Why it could not be asked last."
-    )
+    failure = CharField(source="listing.failure", read_only=True, default="", help_text="Why the last refresh failed.")
 
     class Meta:
         model = ToolServer
@@ -43,7 +41,7 @@ class ToolServerSerializer(RowSerializer[ToolServer]):
 
 
 class CreateToolServerBody(RequestBody):
-    """What it is called, where it is, and what it wants to be let in."""
+    """Key, title, address, limits and headers of a server."""
 
     acts = (Act.TOOL_SERVER_CREATE,)
     shown = frozenset(ToolServerSerializer.Meta.fields)
@@ -54,11 +52,11 @@ class CreateToolServerBody(RequestBody):
     is_active = StrictBooleanField(required=False)
     timeout_seconds = StrictIntegerField(required=False)
     max_result_bytes = StrictIntegerField(required=False, help_text="A longer result is cut.")
-    headers = StrictTextField(required=False, help_text="One to a line. Stored encrypted, and in no answer.")
+    headers = StrictTextField(required=False, help_text="One per line. Stored encrypted; never returned.")
 
 
 class UpdateToolServerBody(RequestBody):
-    """Another address or other limits. Another server forgets the headers."""
+    """Another address or other limits. If the server changes, the headers are deleted."""
 
     acts = (Act.TOOL_SERVER_AMEND,)
     shown = frozenset(ToolServerSerializer.Meta.fields)
@@ -74,16 +72,16 @@ class UpdateToolServerBody(RequestBody):
 
 
 class RotateHeadersBody(RequestBody):
-    """The headers from now on."""
+    """New headers."""
 
     about = frozenset[str]()
 
-    headers = StrictTextField(help_text="One to a line; empty: none any more.")
+    headers = StrictTextField(help_text="One per line. Empty: the server gets no headers.")
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class ToolServerRefreshSerializer(Serializer[RefreshResult]):
-    """What came of asking."""
+    """The result of a refresh."""
 
     has_answered = BooleanField()
     detail = CharField(source="sentence")
@@ -94,7 +92,7 @@ class ToolServerRefreshSerializer(Serializer[RefreshResult]):
 
 
 class ToolServerFilters(FilterSet):
-    """By key."""
+    """Filter by key."""
 
     key = CharFilter()
     search = SearchFilter("key", "title", "url")
@@ -114,12 +112,12 @@ class ToolServerView(RowViewSet[ToolServer]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[ToolServer]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return ToolServer.objects.visible_to(self.actor).select_related("listing")
 
     @extend_schema(request=CreateToolServerBody, responses={201: ToolServerSerializer})
     def create(self, request: Request) -> Response:
-        """Name a server; no agent calls any of its tools before it is allowed one."""
+        """Create a tool server. An agent can call none of its tools before a person allows one."""
         authorize(self.actor, Act.TOOL_SERVER_CREATE, self.actor.tenant_id)
         sent = CreateToolServerBody.read(request, self.actor)
         server = create_tool_server(**sent.only("key", *SERVER_FIELDS, "headers"), actor=self.actor)
@@ -127,7 +125,7 @@ class ToolServerView(RowViewSet[ToolServer]):
 
     @extend_schema(request=UpdateToolServerBody, responses=ToolServerSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change it. The headers stay with the server they were given to."""
+        """Change the server. The headers are kept only for the same server."""
         server = self.get_object()
         sent = UpdateToolServerBody.read(request, self.actor, server)
         why = sent.reason
@@ -136,13 +134,13 @@ class ToolServerView(RowViewSet[ToolServer]):
 
     @extend_schema(request=UpdateToolServerBody, responses=ToolServerSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(request=RotateHeadersBody, responses=ToolServerSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-headers")
     def rotate_headers(self, request: Request, pk: str) -> Response:
-        """Put other headers in the present ones' place."""
+        """Replace the headers."""
         server = self.get_object()
         sent = RotateHeadersBody.read(request, self.actor)
         rotate_tool_server_headers(server, actor=self.actor, headers=sent.values["headers"], read_at=sent.read_at)
@@ -150,12 +148,12 @@ class ToolServerView(RowViewSet[ToolServer]):
 
 
 class ToolServerRefreshView(ActorView):
-    """Whether a server answers, and what it offers."""
+    """Reads the list of tools from a server."""
 
     acts: ClassVar = {"post": (Act.TOOL_SERVER_REFRESH,)}
     waiting: ClassVar = frozenset({"post"})
 
     @extend_schema(request=None, responses=ToolServerRefreshSerializer)
     def post(self, request: Request, pk: str) -> Response:
-        """Read what it offers, and keep it; no tool is called. A failure is an answer here, with its code."""
+        """Read the server's tools and store the list; no tool is called. A failure is a normal response with a code."""
         return Response(ToolServerRefreshSerializer(refresh_server(int(pk), actor=self.actor)).data)

@@ -28,13 +28,13 @@ from apps.tenants.audit_export import FINDINGS_SHOWN, MOST_ENTRIES, export_audit
 JSONL: Final = "application/jsonl"
 TOO_MANY_ENTRIES: Final = refusal_response(409, f"There are more than {MOST_ENTRIES:,} entries.")
 DAY_PARAMETERS: Final = (
-    OpenApiParameter("since", OpenApiTypes.DATE, required=True, description="By the tenant's clock."),
-    OpenApiParameter("until", OpenApiTypes.DATE, required=True, description="That day included."),
+    OpenApiParameter("since", OpenApiTypes.DATE, required=True, description="In the tenant's time zone."),
+    OpenApiParameter("until", OpenApiTypes.DATE, required=True, description="This day is included."),
 )
 
 
 class VerificationSerializer(RowSerializer[AuditCheck]):
-    """When the books were verified, how far they reached, and how much was wrong."""
+    """One verification: its time, the number of entries, and the number of findings."""
 
     class Meta:
         model = AuditCheck
@@ -43,7 +43,7 @@ class VerificationSerializer(RowSerializer[AuditCheck]):
 
 
 class ChainFindingSerializer(serializers.Serializer[Any]):
-    """An entry that is not what it was."""
+    """An entry that was removed, reordered, altered or inserted."""
 
     row = serializers.CharField()
     kind = serializers.CharField(source="kind.value")
@@ -51,39 +51,39 @@ class ChainFindingSerializer(serializers.Serializer[Any]):
 
 
 class VerificationResultSerializer(serializers.Serializer[Any]):
-    """What a verification came to."""
+    """The result of a verification."""
 
-    position = serializers.IntegerField(help_text="Of the last link of the chain.")
+    position = serializers.IntegerField(help_text="Position of the last link of the chain.")
     sha256 = serializers.CharField()
     entry_count = serializers.IntegerField()
     finding_count = serializers.SerializerMethodField()
     findings = serializers.SerializerMethodField(help_text=f"The first {FINDINGS_SHOWN}.")
 
     def get_finding_count(self, verified: Any) -> int:
-        """0 where all entries stand as they were written."""
+        """Return the number of findings; 0 if all entries are unchanged."""
         return len(verified.findings)
 
     @extend_schema(responses=ChainFindingSerializer(many=True))
     def get_findings(self, verified: Any) -> Any:
-        """What is wrong, row by row."""
+        """Return the findings, one per row."""
         return ChainFindingSerializer(verified.findings[:FINDINGS_SHOWN], many=True).data
 
 
 class ExportDaysSerializer(serializers.Serializer[Any]):
-    """Which days of the books."""
+    """The days of the audit log to export."""
 
     since = serializers.DateField()
     until = serializers.DateField()
 
 
 class VerificationFilters(FilterSet):
-    """None: they are few."""
+    """No filters: there are few rows."""
 
 
 class VerificationView(RowViewSet[AuditCheck]):
-    """Verifications of the tenant's books, the newest first; for people."""
+    """Verifications of the tenant's audit log, newest first. For people."""
 
-    # No act: nothing that is governed changes.
+    # No act: no governed row changes.
     acts: ClassVar = {"create": ()}
     waiting: ClassVar = frozenset({"post"})
     queryset = AuditCheck.objects.none()
@@ -92,12 +92,12 @@ class VerificationView(RowViewSet[AuditCheck]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[AuditCheck]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return AuditCheck.objects.filter(tenant_id=self.actor.tenant_id)
 
     @extend_schema(request=None, responses={201: VerificationResultSerializer, **TOO_MANY_ENTRIES})
     def create(self, request: Request) -> Response:
-        """Compute every hash of the books anew, and note in them that it was done."""
+        """Compute every hash of the audit log again, and record that this was done."""
         return Response(VerificationResultSerializer(verify_tenant_log(self.actor)).data, status=201)
 
     @extend_schema(
@@ -105,7 +105,7 @@ class VerificationView(RowViewSet[AuditCheck]):
     )
     @action(detail=False, methods=["get"], url_name="export")
     def export(self, request: Request) -> HttpResponse:
-        """The books of some days, a line for each entry, without the words of changes. Admins only."""
+        """Export some days of the audit log, one line per entry, without the texts of changes. Admins only."""
         refuse_export(self.actor)
         reject_unknown_parameters(request, {each.name for each in DAY_PARAMETERS})
         asked = ExportDaysSerializer(data=request.query_params)
@@ -122,9 +122,11 @@ ACT_CHOICES = [(act.value, act.value) for act in Act]
 
 
 class ChangeRecordSerializer(RowSerializer[ChangeRecord]):
-    """One governed change, without its words, and its place in the audit chain."""
+    """One governed change, without its texts, and its position in the audit chain."""
 
-    position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
+    position = serializers.IntegerField(
+        read_only=True, allow_null=True, help_text="Position of its link in the audit chain."
+    )
     link_sha256 = serializers.CharField(read_only=True, allow_null=True)
 
     class Meta:
@@ -149,9 +151,11 @@ class ChangeRecordSerializer(RowSerializer[ChangeRecord]):
 
 
 class RefusalSerializer(RowSerializer[Refusal]):
-    """One refused attempt, and its place in the audit chain."""
+    """One refused attempt, and its position in the audit chain."""
 
-    position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
+    position = serializers.IntegerField(
+        read_only=True, allow_null=True, help_text="Position of its link in the audit chain."
+    )
     link_sha256 = serializers.CharField(read_only=True, allow_null=True)
 
     class Meta:
@@ -172,7 +176,7 @@ class RefusalSerializer(RowSerializer[Refusal]):
 
 
 class AuditEntryFilters(FilterSet):
-    """By act, row and actor."""
+    """Filter by act, row and actor."""
 
     act = ChoiceFilter(choices=ACT_CHOICES)
     subject_type = CharFilter(help_text="Such as skills.skill.")
@@ -182,21 +186,21 @@ class AuditEntryFilters(FilterSet):
 
 
 class ChangeRecordFilters(AuditEntryFilters):
-    """By whose words they are, too."""
+    """Filter by source too."""
 
     taint = ChoiceFilter(choices=Taint.choices)
     search = SearchFilter("subject_label", "actor_label")
 
 
 class RefusalFilters(AuditEntryFilters):
-    """By code, too."""
+    """Filter by code too."""
 
     code = CharFilter(help_text="Such as not_permitted.")
     search = SearchFilter("actor_label", "detail")
 
 
 class ChangeRecordView(RowViewSet[ChangeRecord]):
-    """Change records of the tenant, the newest first."""
+    """Change records of the tenant, newest first."""
 
     queryset = ChangeRecord.objects.none()
     serializer_class = ChangeRecordSerializer
@@ -204,13 +208,13 @@ class ChangeRecordView(RowViewSet[ChangeRecord]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[ChangeRecord]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         rows = ChangeRecord.objects.filter(tenant_id=self.actor.tenant_id)
         return rows.annotate(**_audit_position(AuditLink.EntryType.CHANGE))
 
 
 class RefusalView(RowViewSet[Refusal]):
-    """Refused attempts of the tenant, the newest first."""
+    """Refused attempts of the tenant, newest first."""
 
     queryset = Refusal.objects.none()
     serializer_class = RefusalSerializer
@@ -218,7 +222,7 @@ class RefusalView(RowViewSet[Refusal]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Refusal]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         rows = Refusal.objects.filter(tenant_id=self.actor.tenant_id)
         return rows.annotate(**_audit_position(AuditLink.EntryType.REFUSAL))
 

@@ -1,7 +1,7 @@
 """REST resources for restore and checkpoints: plan and run a restore of a row version or of a checkpoint.
 
-A GET returns the plan. A POST names the plan that was read and carries it out. A checkpoint is a named moment of an agent or of the
-tenant. These resources are for people.
+A GET returns the plan. A POST names the plan that was read and carries it out. A checkpoint is a named moment of an agent or of
+the tenant. These resources are for people.
 """
 
 from typing import Any, ClassVar, Final
@@ -31,88 +31,92 @@ from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RowTarget, Target, checkpoint_target, make_restore_plan
 
-# More than a plan has.
+# More steps than any plan contains.
 MAX_STEPS: Final = 10_000
 PROFILES_PARAMETER: Final = OpenApiParameter(
-    "with_profiles", OpenApiTypes.BOOL, description="True: customers' profiles too, where it is the whole tenant's."
+    "with_profiles",
+    OpenApiTypes.BOOL,
+    description="True: restore customers' profiles too, if the checkpoint is of the whole tenant.",
 )
-ERASED_REFUSAL = refusal_response(410, "The words of this version were erased.")
+ERASED_REFUSAL = refusal_response(410, "The text of this version was erased.")
 
 
 class RestoreStepSerializer(serializers.Serializer[Any]):
     """One act of the plan."""
 
     act = serializers.CharField()
-    key = serializers.CharField(help_text="The row it is done to, by the name that `only` goes by.")
-    # Of the same name in DRF: the label of a form's field.
-    label = serializers.CharField(help_text="The row it is done to, in words.")  # type: ignore[assignment]
+    key = serializers.CharField(help_text="The row that changes, by the key that `only` takes.")
+    # DRF's `label` is the label of a form field.
+    label = serializers.CharField(help_text="The row that changes, in words.")  # type: ignore[assignment]
     description = serializers.CharField()
     before = serializers.DictField()
     after = serializers.DictField()
 
 
 class UnchangedNoteSerializer(serializers.Serializer[Any]):
-    """What stays as it is, and why."""
+    """A row that stays unchanged, and the reason."""
 
     label = serializers.CharField()  # type: ignore[assignment]  # the same
     description = serializers.CharField()
 
 
 class RestorePlanSerializer(serializers.Serializer[Any]):
-    """What a restore does. Rights that are missing keep all of it from being done."""
+    """The acts of a restore. If a permission is missing, none of them can be done."""
 
-    sha256 = serializers.CharField(help_text="The hash of the plan; the yes names it.")
+    sha256 = serializers.CharField(help_text="The hash of the plan, which the POST must name.")
     steps = RestoreStepSerializer(many=True)
     notes = UnchangedNoteSerializer(many=True)
     missing_permissions = serializers.ListField(child=serializers.CharField())
 
 
 class RestoreResultSerializer(RestorePlanSerializer):
-    """What was done, and the way back."""
+    """The acts that were done, and a checkpoint to undo them."""
 
     checkpoint_id = serializers.IntegerField(
-        allow_null=True, help_text="The checkpoint of what stood before; null where one row came back."
+        allow_null=True, help_text="The checkpoint of the state before the restore; null for a restore of one row."
     )
 
 
 class RestoreBody(RequestBody):
-    """The plan that was read, and how much of it is meant."""
+    """The plan that was read, and the steps to carry out."""
 
     plan_sha256 = StrictTextField(help_text="The `sha256` of the plan that GET shows at this address.")
     only = serializers.ListField(
         child=StrictTextField(),
         required=False,
         max_length=MAX_STEPS,
-        help_text="Rows by the `key` of their steps; left out, all of them.",
+        help_text="Keys of the steps to carry out; left out, all of them.",
     )
     reason = StrictTextField(required=False, max_length=300, help_text="Added to the reason of every change.")
 
 
 class CheckpointRestoreBody(RestoreBody):
-    """The same, with customers' profiles or without."""
+    """The plan that was read, with or without customers' profiles."""
 
-    with_profiles = StrictBooleanField(required=False, help_text="As the plan was asked for: customers' profiles too.")
+    with_profiles = StrictBooleanField(
+        required=False, help_text="True if the plan was requested with customers' profiles."
+    )
 
 
 class RestoreBaseView(ActorView):
-    """Something to come back to."""
+    """Base class of the restore views."""
 
-    # A restore is made of the noun's own acts, each asked for at the door as ever.
+    # A restore performs the noun's own acts, each as a governed write.
     acts: ClassVar = {"post": ()}
 
     def refuse_agents(self) -> None:
-        """What was is people's to read."""
+        """Refuse agents: only people may read past states."""
         if not self.actor.is_person:
             raise NotPermitted(
-                "Only people restore what was; an agent's token does not reach it. Propose a change instead."
+                "Only people may restore earlier versions. An agent's token cannot. Propose a change instead."
             )
 
     def shown(self, target: Target) -> Response:
-        """The plan; making it changes nothing."""
+        """Return the plan. Making a plan changes nothing."""
         return Response(RestorePlanSerializer(make_restore_plan(target, actor=self.actor)).data)
 
     def done(self, target: Target, sent: ParsedBody) -> Response:
-        """What came of a yes to the plan."""
+        """Carry out the plan and return the result."""
         values = sent.only("only", "reason")
         done, checkpoint = carry_out_restore(
             target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **values
@@ -121,18 +125,18 @@ class RestoreBaseView(ActorView):
 
 
 class RestoreView(RestoreBaseView):
-    """A version of one row, to come back to."""
+    """A version of one row that can be restored."""
 
-    model: ClassVar[Any] = None  # Any: a governed model, said where the address is
+    model: ClassVar[Any] = None  # Any: a governed model, set where the address is declared
 
     @extend_schema(responses={200: RestorePlanSerializer, **ERASED_REFUSAL})
     def get(self, request: Request, pk: str, number: str) -> Response:
-        """What restoring the row to this version would do. It changes nothing. People only."""
+        """Show the plan for restoring the row to this version. It changes nothing. People only."""
         return self.shown(self._target(pk, number))
 
     @extend_schema(request=RestoreBody, responses={200: RestoreResultSerializer, **ERASED_REFUSAL})
     def post(self, request: Request, pk: str, number: str) -> Response:
-        """Do what the plan says, as new versions; 409 `stale_plan` if it is another plan by now. People only."""
+        """Carry out the plan, as new versions; 409 `stale_plan` if the plan has changed. People only."""
         target = self._target(pk, number)
         return self.done(target, RestoreBody.read(request, self.actor))
 
@@ -142,17 +146,17 @@ class RestoreView(RestoreBaseView):
 
 
 class CheckpointRestoreView(RestoreBaseView):
-    """A checkpoint of an agent or of the tenant, to come back to."""
+    """A checkpoint of an agent or of the tenant that can be restored."""
 
     @extend_schema(parameters=[PROFILES_PARAMETER], responses=RestorePlanSerializer)
     def get(self, request: Request, pk: str) -> Response:
-        """What restoring to the checkpoint would do, act by act. It changes nothing. People only."""
+        """Show the plan for restoring the checkpoint, act by act. It changes nothing. People only."""
         reject_unknown_parameters(request, frozenset({PROFILES_PARAMETER.name}))
         return self.shown(self._target(pk, with_profiles=is_true(request, PROFILES_PARAMETER.name)))
 
     @extend_schema(request=CheckpointRestoreBody, responses=RestoreResultSerializer)
     def post(self, request: Request, pk: str) -> Response:
-        """Do what the plan says, with a checkpoint of what stands now; 409 `stale_plan` if it is another by now. People only."""
+        """Carry out the plan, after a checkpoint of the current state; 409 `stale_plan` if the plan has changed. People only."""
         self.refuse_agents()
         sent = CheckpointRestoreBody.read(request, self.actor)
         return self.done(self._target(pk, with_profiles=sent.values.get("with_profiles", False)), sent)
@@ -167,7 +171,7 @@ class CheckpointRestoreView(RestoreBaseView):
 
 
 class CheckpointSerializer(RowSerializer[Checkpoint]):
-    """A moment of an agent or of the whole tenant."""
+    """A named moment of an agent or of the whole tenant."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: the whole tenant.")
 
@@ -178,7 +182,7 @@ class CheckpointSerializer(RowSerializer[Checkpoint]):
 
 
 class CreateCheckpointBody(RequestBody):
-    """What to find the moment by."""
+    """The name of a checkpoint."""
 
     acts = (Act.CHECKPOINT_CREATE,)
     about = frozenset[str]()
@@ -186,18 +190,18 @@ class CreateCheckpointBody(RequestBody):
 
     name = StrictTextField()
     agent_key = StrictTextField(required=False, allow_null=True, help_text="Left out or null: the whole tenant.")
-    moment = DateTimeField(required=False, help_text="Of the past; left out, the present one.")
+    moment = DateTimeField(required=False, help_text="A past moment; left out, the present.")
     reason = StrictTextField(required=False)
 
 
 class CheckpointFilters(AgentFilters):
-    """By agent and words."""
+    """Filter by agent and words."""
 
     search = SearchFilter("name", "reason")
 
 
 class CheckpointView(RowViewSet[Checkpoint]):
-    """Checkpoints of the tenant; `restore/` below one leads back to it."""
+    """Checkpoints of the tenant; `restore/` below one restores it."""
 
     acts: ClassVar = {"create": (Act.CHECKPOINT_CREATE,)}
     queryset = Checkpoint.objects.none()
@@ -206,12 +210,12 @@ class CheckpointView(RowViewSet[Checkpoint]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Checkpoint]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return Checkpoint.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateCheckpointBody, responses={201: CheckpointSerializer})
     def create(self, request: Request) -> Response:
-        """Give the present moment a name, or one of the past."""
+        """Name the present moment, or a past one."""
         authorize(self.actor, Act.CHECKPOINT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateCheckpointBody.read(request, self.actor)
         named = sent.values.get("agent_key")

@@ -1,4 +1,4 @@
-"""A member's own talks with assistants: their session's alone, and nobody else's to read (R129)."""
+"""A member's own talks with assistants. Only that member can read them, in their own browser session (R129)."""
 
 from typing import ClassVar
 
@@ -41,7 +41,7 @@ from apps.runtime.wakeup import wake_worker_on_commit
 
 
 class TalkSerializer(RowSerializer[Conversation]):
-    """A talk of the member who asks; `messages/` and `events/` tell what was said in it."""
+    """A talk of the member who asks; `messages/` and `events/` list its messages."""
 
     agent_key = agent_key()
 
@@ -52,7 +52,7 @@ class TalkSerializer(RowSerializer[Conversation]):
 
 
 class OpenTalkBody(RequestBody):
-    """With which assistant, and on which record."""
+    """The assistant, and whether the talk is off the record."""
 
     acts = (Act.CONVERSATION_TALK,)
     shown = frozenset(TalkSerializer.Meta.fields)
@@ -60,19 +60,21 @@ class OpenTalkBody(RequestBody):
     agent_key = StrictTextField(help_text="An agent of the flavour `assistant`.")
     off_the_record = StrictBooleanField(
         required=False,
-        help_text="What is said is forgotten a quarter of an hour after the last word, or when it is closed.",
+        help_text="The messages are erased fifteen minutes after the last one, or when the talk is closed.",
     )
 
 
 class TalkMessageBody(RequestBody):
-    """What the member says."""
+    """A message of the member."""
 
     text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
-    idempotency_key = StrictTextField(required=False, max_length=200, help_text="Where the header cannot be sent.")
+    idempotency_key = StrictTextField(
+        required=False, max_length=200, help_text="For clients that cannot send the header."
+    )
 
 
 class TalkFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=Conversation.Status.choices)
 
@@ -87,12 +89,12 @@ class TalkView(RowViewSet[Conversation]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Conversation]:
-        """Nobody else's."""
+        """Return the talks of the acting member only."""
         return talks_of(self.actor)
 
     @extend_schema(request=OpenTalkBody, responses={201: TalkSerializer})
     def create(self, request: Request) -> Response:
-        """Begin a talk. Whose it is, with whom and on which record is settled here for good."""
+        """Begin a talk. Its member, its assistant and whether it is off the record cannot change afterwards."""
         authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = OpenTalkBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -105,24 +107,24 @@ class TalkView(RowViewSet[Conversation]):
         Act.CONVERSATION_ABANDON,
         abandon_conversation,
         TalkSerializer,
-        "End a talk: nobody writes in it any more. It can be read still, unless it is off the record.",
+        "End a talk. It takes no more messages. It can still be read, unless it is off the record.",
         OptionalVersionBody,
     )
 
 
 class TalkMessageView(ActorView):
-    """The way in for what a member says in a talk of theirs."""
+    """Takes a member's messages in one of their talks."""
 
     acts: ClassVar = {"post": (Act.CONVERSATION_TALK,)}
     waiting: ClassVar = frozenset({"post"})
-    # A message is itself what its key is of.
+    # A message carries its own idempotency key.
     has_own_keys = True
 
     @extend_schema(request=TalkMessageBody, parameters=[WAIT_PARAMETER, KEY_PARAMETER], responses=MESSAGE_RESPONSES)
     def post(self, request: Request, pk: str) -> Response:
-        """Say something in a talk of one's own; with `wait`, answer with the reply if it comes in time. People only."""
+        """Send a message in one of your talks; with `wait`, return the reply if it comes in time. People only."""
         if not self.actor.is_person:
-            raise NotPermitted("A talk is a member's own; an agent's token does not reach it.")
+            raise NotPermitted("Only members have talks. An agent's token cannot read or write them.")
         seconds = wait_seconds(request)
         with acting_as(self.actor):
             talk = self.talks(self.actor).filter(pk=pk).first()
@@ -134,10 +136,10 @@ class TalkMessageView(ActorView):
         return wait_for_reply(event.pk, seconds, actor=self.actor)
 
     def talks(self, actor: Actor) -> QuerySet[Conversation]:
-        """Those with assistants."""
+        """Return the member's talks with assistants."""
         return talks_of(actor)
 
 
 def talks_of(actor: Actor) -> QuerySet[Conversation]:
-    """What a member talks about with assistants."""
+    """Return the member's talks with assistants."""
     return Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")

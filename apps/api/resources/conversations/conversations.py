@@ -1,4 +1,4 @@
-"""Conversations: opened by messages, settled or abandoned by agent or person, for good (R024, R108, R109)."""
+"""Conversations: opened by messages, resolved or abandoned by an agent or a person, permanently (R024, R108, R109)."""
 
 from typing import ClassVar, Final
 
@@ -40,7 +40,7 @@ STUCK_TURN_CHOICES: Final = tuple((kind, kind) for kind in KINDS)
 
 
 class ConversationSummarySerializer(RowSerializer[Conversation]):
-    """One thread of a channel between an end user and an agent."""
+    """One thread of a channel between a customer and an agent."""
 
     agent_key = agent_key()
     follows_id = IntegerField(read_only=True, allow_null=True, help_text="The ended conversation this one follows.")
@@ -83,16 +83,18 @@ class ConversationSummarySerializer(RowSerializer[Conversation]):
 
 
 class ConversationSerializer(ConversationSummarySerializer):
-    """The same, with how much was said; whoever writes to the customer sends it back."""
+    """A conversation with the length of its transcript, which a person who writes to the customer sends back."""
 
-    length = SerializerMethodField(help_text="How much was said so far. Send it back as `seen_length` with a message.")
+    length = SerializerMethodField(
+        help_text="Number of events and messages so far. Send it back as `seen_length` with a message."
+    )
 
     class Meta(ConversationSummarySerializer.Meta):
         fields = ("length", *ConversationSummarySerializer.Meta.fields)  # type: ignore[assignment]  # one more than a line of a list
         read_only_fields = fields  # type: ignore[assignment]  # the same
 
     def get_length(self, conversation: Conversation) -> int:
-        """Events and messages."""
+        """Return the number of events and messages."""
         return conversation_length(conversation)
 
 
@@ -100,7 +102,7 @@ RESPONSE_FIELDS = frozenset(ConversationSerializer.Meta.fields)
 
 
 class UpdateConversationBody(RequestBody):
-    """How the conversation ended."""
+    """The outcome of the conversation."""
 
     shown = RESPONSE_FIELDS
     acts = (
@@ -115,7 +117,7 @@ class UpdateConversationBody(RequestBody):
 
 
 class ConversationTransitionBody(RequestBody):
-    """The state to reach, and how it ended for the customer."""
+    """The state to reach, and the outcome for the customer."""
 
     acts = (
         Act.CONVERSATION_RESOLVE,
@@ -128,14 +130,14 @@ class ConversationTransitionBody(RequestBody):
 
 
 class OperatorMessageBody(RequestBody):
-    """What a person writes to the customer."""
+    """A person's message to the customer."""
 
     text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
-    seen_length = StrictIntegerField(min_value=0, help_text="The `length` of the conversation that was read.")
+    seen_length = StrictIntegerField(min_value=0, help_text="The `length` of the conversation when it was read.")
 
 
 class RateConversationBody(RequestBody):
-    """What the customer thought of it."""
+    """The customer's rating."""
 
     acts = (Act.CONVERSATION_RATE,)
 
@@ -146,37 +148,43 @@ class RateConversationBody(RequestBody):
 
 
 class ConversationFilters(AgentFilters):
-    """By agent, state, thread and end user."""
+    """Filter by agent, state, thread and customer."""
 
     status = ChoiceFilter(choices=Conversation.Status.choices)
     origin = ChoiceFilter(choices=Conversation.Origin.choices)
     channel = CharFilter()
     conversation_key = CharFilter()
     end_user_key = CharFilter()
-    parent_id = IdFilter(field_name="parent_id", help_text="What other agents were asked in this conversation.")
+    parent_id = IdFilter(
+        field_name="parent_id", help_text="Conversations in which other agents were asked from this one."
+    )
     outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
     off_the_record = BooleanFilter()
-    has_external_agent = BooleanFilter(help_text="True: the agent is run by somebody else.")
+    has_external_agent = BooleanFilter(help_text="True: an external agent answers.")
     stuck = ChoiceFilter(
-        choices=STUCK_TURN_CHOICES, method="by_turn", help_text="Why their turn does not get on. For people."
+        choices=STUCK_TURN_CHOICES,
+        method="by_turn",
+        help_text="Conversations with a stuck turn, by the reason. For people.",
     )
     reported = ChoiceFilter(
-        choices=list(REPORT_FILTERS.items()), method="by_report", help_text="By reports of their replies. For people."
+        choices=list(REPORT_FILTERS.items()),
+        method="by_report",
+        help_text="Conversations with reported replies. For people.",
     )
     search = SearchFilter("conversation_key", "end_user_key")
 
     def by_report(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
-        """Those of which a reply was reported."""
+        """Return the conversations with a reported reply."""
         actor: Actor = self.request.auth
         if not actor.is_person:
-            raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
+            raise NotPermitted("Only people may look for reported replies. An agent's token cannot.")
         return rows.filter(pk__in=reported_conversation_ids(actor, value))
 
     def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
-        """Those with a turn that does not get on for this reason."""
+        """Return the conversations with a turn that is stuck for this reason."""
         actor: Actor = self.request.auth
         if not actor.is_person:
-            raise NotPermitted("Only people look for turns that do not get on; an agent's token does not reach them.")
+            raise NotPermitted("Only people may look for stuck turns. An agent's token cannot.")
         turns = Turn.objects.filter(stuck_turns(timezone.now())[value], tenant_id=actor.tenant_id)
         return rows.filter(pk__in=turns.values("conversation_id"))
 
@@ -205,11 +213,11 @@ class ConversationView(VersionedViewSet[Conversation]):
     keeps_words = False
 
     def get_queryset(self) -> QuerySet[Conversation]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Conversation.objects.visible_to(self.actor).of_customers().select_related("agent")
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """The message that was written, as far as it is not forgotten; else the conversation as it stands."""
+        """Return the message that was written, unless it was erased; otherwise the conversation as it is now."""
         if self.action != "messages":
             return super().shown_again(kept)
         written = Message.objects.get(tenant_id=self.actor.tenant_id, pk=kept.row_id or 0)
@@ -217,7 +225,7 @@ class ConversationView(VersionedViewSet[Conversation]):
 
     @extend_schema(request=UpdateConversationBody, responses=ConversationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
+        """Resolve or abandon a conversation by its `status`. Learning looks at it later, not in this request."""
         conversation = self.get_object()
         sent = UpdateConversationBody.read(request, self.actor, conversation)
         end_conversation(conversation, sent.values["status"], sent, actor=self.actor)
@@ -225,7 +233,7 @@ class ConversationView(VersionedViewSet[Conversation]):
 
     @extend_schema(request=UpdateConversationBody, responses=ConversationSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; nothing else of a conversation is written."""
+        """Same as PATCH: no other field of a conversation can be written."""
         return self.partial_update(request, pk)
 
     @extend_schema(request=ConversationTransitionBody, responses=ConversationSerializer)
@@ -242,7 +250,7 @@ class ConversationView(VersionedViewSet[Conversation]):
         Act.CONVERSATION_TAKE_OVER,
         take_over_conversation,
         ConversationSerializer,
-        "Answer in the agent's place; it is locked out until the conversation is handed back. People only.",
+        "Take over the conversation: a person answers, and the agent is locked out until it is handed back. People only.",
         OptionalVersionBody,
     )
     hand_back = decision_action(
@@ -250,14 +258,14 @@ class ConversationView(VersionedViewSet[Conversation]):
         Act.CONVERSATION_HAND_BACK,
         hand_back,
         ConversationSerializer,
-        "Let the agent answer again. People only.",
+        "Hand the conversation back to the agent. People only.",
         OptionalVersionBody,
     )
 
     @extend_schema(request=RateConversationBody, responses=ConversationSerializer)
     @action(detail=True, methods=["post"])
     def rating(self, request: Request, pk: str) -> Response:
-        """Say what the customer thought of a conversation that has ended, once. By its agent's token only."""
+        """Store the customer's rating of an ended conversation, once. Only with the token of its agent."""
         conversation = self.get_object()
         sent = RateConversationBody.read(request, self.actor)
         rate_conversation(conversation, actor=self.actor, **sent.only("score", "comment"))
@@ -274,7 +282,7 @@ class ConversationView(VersionedViewSet[Conversation]):
 
 
 def end_conversation(conversation: Conversation, to: str, sent: ParsedBody, *, actor: Actor) -> None:
-    """End a conversation one way or the other."""
+    """End a conversation as resolved or abandoned."""
     check_transition(conversation, "status", to)
     outcome = sent.values.get("outcome")
     if to == Conversation.Status.RESOLVED:

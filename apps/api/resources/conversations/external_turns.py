@@ -1,4 +1,4 @@
-"""What agents that run elsewhere send and are answered: a session opened, a tool called, a turn reported."""
+"""Requests of external agents: open a session, call a tool, report a turn."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from apps.runtime.external.user_turn_sections import split_user_turn
 from apps.runtime.models import Turn
 
 MAX_MESSAGES = 20
-AGENTS_ONLY_MESSAGE = "An agent opens sessions by its own token; people and workers do not."
+AGENTS_ONLY_MESSAGE = "Only an agent opens sessions, with its own token. People and workers cannot."
 
 
 class ExternalMessageBody(RequestBody):
@@ -37,7 +37,7 @@ class ExternalMessageBody(RequestBody):
 
     @classmethod
     def taken(cls, raw_message: Any, place: int) -> IncomingMessage:
-        """One of several; what is wrong with it is named by its place."""
+        """Parse one of several messages; an error names the message's position."""
         try:
             body = cls(data=cls()._require_object(raw_message))
             body.is_valid(raise_exception=True)
@@ -47,7 +47,7 @@ class ExternalMessageBody(RequestBody):
 
 
 class OpenSessionBody(RequestBody):
-    """On which thread, for whom, and what the customer wrote."""
+    """The thread, the customer, and the customer's messages."""
 
     acts = (Act.SESSION_OPEN,)
 
@@ -66,7 +66,7 @@ class OpenSessionBody(RequestBody):
 
 
 class CallSessionToolBody(RequestBody):
-    """A tool of the session, as the model wants it called."""
+    """A call of one of the session's tools, as the model requested it."""
 
     acts = (Act.TURN_REPORT,)
 
@@ -79,7 +79,7 @@ class CallSessionToolBody(RequestBody):
 
 
 class ReportTurnBody(RequestBody):
-    """What came of the turn."""
+    """The result of the turn."""
 
     acts = (Act.TURN_REPORT,)
 
@@ -100,58 +100,64 @@ class ReportTurnBody(RequestBody):
 
 
 class UserTurnSerializer(serializers.Serializer[Any]):
-    """The user turn's sections; all of them stand in the last of `messages` already."""
+    """The sections of the user turn. The last of `messages` contains all of them already."""
 
     date_line = serializers.CharField(allow_blank=True)
     off_the_record_line = serializers.CharField(
-        allow_blank=True, help_text="Off the record, what the agent is told of it."
+        allow_blank=True, help_text="The line that tells the agent that the conversation is off the record."
     )
     delivery_directive = serializers.CharField(
-        allow_blank=True, help_text="What becomes of the reply, in words for the model."
+        allow_blank=True, help_text="The instruction to the model about what happens to its reply."
     )
-    learning = serializers.ListField(child=serializers.CharField(), help_text="The bullets of the learning version.")
-    corrections = serializers.ListField(child=serializers.DictField(), help_text="Drafts that people corrected.")
-    text = serializers.CharField(help_text="The whole of it, customers' words fenced as data.")
+    learning = serializers.ListField(child=serializers.CharField(), help_text="Bullets of the learning version.")
+    corrections = serializers.ListField(
+        child=serializers.DictField(), help_text="Drafts with their corrections by people."
+    )
+    text = serializers.CharField(help_text="The whole user turn, with customers' text fenced as data.")
 
 
 class ExternalTurnSerializer(serializers.Serializer[Any]):
     """The turn that waits for its report."""
 
     id = serializers.IntegerField()
-    event_ids = serializers.ListField(child=serializers.IntegerField(), help_text="What it answers.")
-    report_due_at = serializers.DateTimeField(help_text="Afterwards it is over, and a person is asked.")
-    learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
-    max_steps = serializers.IntegerField(help_text="How often the model may be asked.")
+    event_ids = serializers.ListField(child=serializers.IntegerField(), help_text="The events that the turn answers.")
+    report_due_at = serializers.DateTimeField(help_text="After this time the turn ends and is escalated to a person.")
+    learning_version_id = serializers.IntegerField(
+        allow_null=True, help_text="The learning version that the conversation is pinned to."
+    )
+    max_steps = serializers.IntegerField(help_text="Highest number of model calls in the turn.")
     turn_budget_micro_usd = serializers.IntegerField(allow_null=True)
-    day_left_micro_usd = serializers.IntegerField(allow_null=True, help_text="Of the tenant's budget of the day.")
+    day_left_micro_usd = serializers.IntegerField(
+        allow_null=True, help_text="What is left of the tenant's daily budget."
+    )
     waiting_message_count = serializers.IntegerField(
-        help_text="Messages that arrived since; the next turn answers them."
+        help_text="Number of messages that arrived since. The next turn answers them."
     )
     user_turn = UserTurnSerializer()
 
 
 class ExternalSessionSerializer(serializers.Serializer[Any]):
-    """A frozen session, and a turn in it as its model is to be sent it."""
+    """A frozen session and a turn in it, ready to be sent to the model."""
 
     id = serializers.IntegerField()
     conversation_id = serializers.IntegerField()
     prefix_sha256 = serializers.CharField()
     snapshot_at = serializers.DateTimeField()
-    model = serializers.CharField(help_text="What the agent is set to; another may be asked.")
+    model = serializers.CharField(help_text="The agent's configured model. You may use another.")
     max_tokens = serializers.IntegerField()
-    system = serializers.ListField(child=serializers.DictField(), help_text="The prefix, with its cache marks.")
+    system = serializers.ListField(child=serializers.DictField(), help_text="The frozen prompt, with its cache marks.")
     tools = serializers.ListField(
         child=serializers.DictField(),
-        help_text="Tools of the house: each is called by `calls/`. Your own go behind them.",
+        help_text="Built-in tools, which are called through `calls/`. Put your own tools after them.",
     )
-    messages = serializers.ListField(child=serializers.DictField(), help_text="The history, and the user turn last.")
-    calls = serializers.CharField(help_text="Where tools of the house are called.")
-    report = serializers.CharField(help_text="Where the turn is reported.")
+    messages = serializers.ListField(child=serializers.DictField(), help_text="The history, with the user turn last.")
+    calls = serializers.CharField(help_text="Address for calls of built-in tools.")
+    report = serializers.CharField(help_text="Address for the report of the turn.")
     turn = ExternalTurnSerializer()
 
 
 class SessionToolCallSerializer(serializers.Serializer[Any]):
-    """What the tool gave back; `content` and `is_error` go to the model as they are."""
+    """The tool's result. `content` and `is_error` go to the model unchanged."""
 
     call_id = serializers.CharField()
     name = serializers.CharField()
@@ -160,30 +166,32 @@ class SessionToolCallSerializer(serializers.Serializer[Any]):
 
 
 class TurnReportSerializer(serializers.Serializer[ReportedTurn]):
-    """What became of the turn, and whether the reply may be sent."""
+    """The result of the turn, and whether the reply may be sent."""
 
     turn_id = serializers.IntegerField(source="turn.pk")
     session_id = serializers.IntegerField(source="turn.session_id")
     status = serializers.ChoiceField(Turn.Status.choices, source="turn.status")
     outcome = serializers.ChoiceField(Turn.Outcome.choices, source="turn.outcome")
-    may_send = serializers.BooleanField(help_text="True only where the reply is the customer's to read.")
+    may_send = serializers.BooleanField(help_text="True only if the reply may be sent to the customer.")
     instruction = serializers.CharField()
     message_id = serializers.IntegerField(source="turn.reply_id", allow_null=True)
-    draft_id = serializers.IntegerField(allow_null=True, help_text="The draft that a person decides on.")
-    cost_micro_usd = serializers.IntegerField(allow_null=True, help_text="By our prices; null where none is known.")
+    draft_id = serializers.IntegerField(allow_null=True, help_text="The draft that waits for a person's decision.")
+    cost_micro_usd = serializers.IntegerField(
+        allow_null=True, help_text="Cost by the installation's price list; null if a price is unknown."
+    )
     has_waiting_messages = serializers.BooleanField(
-        help_text="True: open the session again, more was written meanwhile."
+        help_text="True: more messages arrived meanwhile. Open the session again."
     )
     failure = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.CharField())
     def get_failure(self, reported: ReportedTurn) -> str:
-        """Why there is no answer."""
+        """Return why there is no reply."""
         return reported.turn.failure
 
 
 def open_external_session(request: Request, actor: Actor) -> ExternalTurn:
-    """Open or go on with a session as the body says."""
+    """Open or continue the session that the body describes."""
     agent_id = _require_agent(actor)
     values = OpenSessionBody.read(request, actor).values
     messages = [ExternalMessageBody.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
@@ -196,7 +204,7 @@ def open_external_session(request: Request, actor: Actor) -> ExternalTurn:
 
 
 def call_session_tool(request: Request, session_id: int, actor: Actor) -> dict[str, Any]:
-    """Call a tool as the body says."""
+    """Make the tool call that the body describes."""
     _require_agent(actor)
     sent = CallSessionToolBody.read(request, actor).values
     made = call_tool(session_id, sent["turn_id"], ToolUse(sent["call_id"], sent["name"], sent["input"]), actor=actor)
@@ -204,12 +212,12 @@ def call_session_tool(request: Request, session_id: int, actor: Actor) -> dict[s
 
 
 def accept_turn_report(request: Request, session_id: int, actor: Actor) -> ReportedTurn:
-    """Take the report as it was sent; the header's key wins over the body's."""
+    """Accept the report of a turn. An idempotency key in the header takes precedence over the body's."""
     _require_agent(actor)
     key = request.headers.get(KEY_HEADER)
     sent = ReportTurnBody.read(request, actor, None, **({"idempotency_key": key} if key else {})).values
     if not sent.get("idempotency_key"):
-        raise ValidationError({"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per report."]})
+        raise ValidationError({"idempotency_key": [f"Send the header {KEY_HEADER} with a new key for each report."]})
     turn_id = sent.pop("turn_id")
     return take_report(session_id, turn_id, ExternalTurnReport.of(**sent), actor=actor)
 
@@ -221,7 +229,7 @@ def _require_agent(actor: Actor) -> int:
 
 
 def session_payload(out: ExternalTurn, *, calls: str, report: str) -> dict[str, Any]:
-    """The answer's members: what is sent to the model in its API's own form, and what is to be known beside it."""
+    """Return the response: the model request in the API's own format, and additional data."""
     request, session, turn, user_turn = arguments_of(out.request), out.session, out.turn, split_user_turn(out.asked)
     return {
         "id": session.pk,

@@ -1,4 +1,4 @@
-"""Messages: what customers wrote goes in, transcripts and replies come out (R008, R126, R127)."""
+"""Messages: incoming customers' messages, transcripts and replies (R008, R126, R127)."""
 
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -48,13 +48,13 @@ from apps.tenants.rules import MOST_STEPS
 WAIT_PARAMETER = OpenApiParameter(
     "wait", int, description=f"Seconds to wait for the reply, 0 to {WAIT_SECONDS}. Default 0."
 )
-MESSAGE_RESPONSES: Final[dict[Any, OpenApiResponse]] = {  # Any: a status, or one with a type of content
+MESSAGE_RESPONSES: Final[dict[Any, OpenApiResponse]] = {  # Any: a status, or one with a content type
     200: OpenApiResponse(MessageResultSerializer, "The reply."),
-    202: OpenApiResponse(MessageResultSerializer, "Taken; the reply will be found at `poll`."),
-    **refusal_response(502, "Taken, but the turn failed while it was waited for."),
+    202: OpenApiResponse(MessageResultSerializer, "Accepted; the reply will be at `poll`."),
+    **refusal_response(502, "Accepted, but the turn failed while the request waited."),
 }
 KEY_PARAMETER = OpenApiParameter(
-    KEY_HEADER, str, OpenApiParameter.HEADER, description="Sent again, it is the same message."
+    KEY_HEADER, str, OpenApiParameter.HEADER, description="A message sent again under the same key is the same message."
 )
 
 
@@ -81,12 +81,12 @@ class MessageSerializer(RowSerializer[Message]):
 
 
 class ReceiveMessageBody(RequestBody):
-    """What somebody wrote, on which thread, and a key that makes sending it twice harmless."""
+    """A customer's message, its thread, and an idempotency key."""
 
     acts = (Act.MESSAGE_RECEIVE,)
 
     agent_key = StrictTextField(
-        required=False, help_text="Which agent it is for; an agent's token says that by itself."
+        required=False, help_text="The agent that the message is for. An agent's token implies it."
     )
     channel = StrictTextField(default="http")
     conversation_key = StrictTextField(max_length=200, allow_blank=False)
@@ -94,43 +94,43 @@ class ReceiveMessageBody(RequestBody):
     user_hash = StrictTextField(
         required=False,
         max_length=64,
-        help_text="HMAC-SHA256 of `end_user_key` under the tenant's key for signatures, in lower-case hex: it proves the customer.",
+        help_text="HMAC-SHA256 of `end_user_key` under the tenant's key for signatures, in lower-case hex. It proves the customer.",
     )
     sender_name = StrictTextField(required=False, max_length=120)
     line = StrictTextField(
         required=False,
         source="line_key",
         max_length=LINE_CHARACTERS,
-        help_text="Which line of the channel it came in on.",
+        help_text="The line of the channel on which the message came in.",
     )
     off_the_record = StrictBooleanField(
         required=False,
-        help_text="Settled by the message that opens the conversation: nothing is learned from it. Left out, it is what the"
-        " thread was before, and false on a new one.",
+        help_text="Set by the message that opens the conversation: nothing is learned from it. Left out, a new conversation"
+        " continues as the thread was before; on a new thread it is false.",
     )
     stream = StrictBooleanField(
         required=False,
-        help_text="True where somebody is about to open the conversation's stream and wants to hear the answer.",
+        help_text="True if a client is about to open the conversation's stream to follow the reply.",
     )
     max_steps = StrictIntegerField(
         required=False,
         max_value=MOST_STEPS,
-        help_text="How often the turn that answers it may ask the model, instead of what the agent and the channel say.",
+        help_text="Highest number of model calls in the turn that answers, instead of the agent's or the channel's limit.",
     )
     text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
     idempotency_key = StrictTextField(
-        required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent."
+        required=False, max_length=200, help_text=f"For clients that cannot send the header {KEY_HEADER}."
     )
 
 
 class MessageFilters(FilterSet):
-    """By conversation."""
+    """Filter by conversation."""
 
     conversation_id = IdFilter(required=True, help_text="Whose transcript.")
 
 
 class MessageView(RowViewSet[Message]):
-    """Transcripts, and the way in for what customers write."""
+    """Transcripts, and the address that takes customers' messages."""
 
     acts: ClassVar = {
         "create": (Act.MESSAGE_RECEIVE,),
@@ -140,16 +140,16 @@ class MessageView(RowViewSet[Message]):
     filterset_class = MessageFilters
     pagination_class = TranscriptPagination
     waiting = frozenset({"post"})
-    # A message is itself what its key is of.
+    # A message carries its own idempotency key.
     has_own_keys = True
 
     def get_queryset(self) -> QuerySet[Message]:
-        """Those of conversations the actor sees."""
+        """Return the messages of conversations that the actor may see."""
         return Message.objects.filter(tenant_id=self.actor.tenant_id)
 
     @extend_schema(request=ReceiveMessageBody, parameters=[WAIT_PARAMETER, KEY_PARAMETER], responses=MESSAGE_RESPONSES)
     def create(self, request: Request) -> Response:
-        """Take a message; with `wait`, answer with the reply if it comes in time."""
+        """Take a message; with `wait`, return the reply if it comes in time."""
         seconds = wait_seconds(request)
         with acting_as(self.actor):
             sent = read_keyed_body(ReceiveMessageBody, request, self.actor)
@@ -166,33 +166,33 @@ class MessageView(RowViewSet[Message]):
 
 
 class InboundEventView(ActorView):
-    """Where a message that was taken stands."""
+    """The status of a message that was accepted."""
 
     waiting: ClassVar = frozenset({"get"})
 
     @extend_schema(parameters=[WAIT_PARAMETER], responses=MessageResultSerializer)
     def get(self, request: Request, pk: str) -> Response:
-        """The reply, or how far it is. A failed turn is an answer here, with its reason."""
+        """Return the reply, or the status. A failed turn is a normal response with its reason."""
         seconds = wait_seconds(request)
         return _result_response(wait_for_turn(int(pk), seconds, actor=self.actor), status=200)
 
 
 def read_keyed_body(body: type[RequestBody], request: Request, actor: Actor) -> ParsedBody:
-    """What was said; the header's key wins over the body's, and one of them has to be there."""
+    """Parse the body. An idempotency key is required; the one in the header takes precedence over the body's."""
     key = request.headers.get(KEY_HEADER)
     sent = body.read(request, actor, None, **({"idempotency_key": key} if key else {}))
     if not sent.values.get("idempotency_key"):
         raise ValidationError(
-            {"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per message, such as a UUID."]}
+            {"idempotency_key": [f"Send the header {KEY_HEADER} with a new key for each message, such as a UUID."]}
         )
     return sent
 
 
 def wait_for_reply(event_id: int, seconds: int, *, actor: Actor) -> Response:
-    """The reply to what was just said, or where it will be found."""
+    """Return the reply to a message that was just accepted, or the address to poll."""
     outcome = wait_for_turn(event_id, seconds, actor=actor)
     if outcome.status == Turn.Status.FAILED:
-        raise TurnFailedError(f"The message was taken, but the turn failed. {outcome.failure}", outcome.failure_code)
+        raise TurnFailedError(f"The message was accepted, but the turn failed. {outcome.failure}", outcome.failure_code)
     return _result_response(outcome)
 
 

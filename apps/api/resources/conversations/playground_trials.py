@@ -1,4 +1,4 @@
-"""The playground: what a person tries with an agent for customers, live or with a proposal, off the record and theirs alone."""
+"""The playground: a person tries an agent, as it is or with a proposal applied. Trials are private and off the record."""
 
 from typing import ClassVar
 
@@ -33,11 +33,11 @@ from apps.runtime.off_the_record_erasure import erase_if_due
 
 
 class TrialSerializer(RowSerializer[Conversation]):
-    """A talk of the playground; `messages/` and `events/` tell what was said in it."""
+    """A trial in the playground; `messages/` and `events/` list its messages."""
 
     agent_key = agent_key()
     proposal_id = IntegerField(
-        source="trial_proposal_id", read_only=True, allow_null=True, help_text="Null: the agent as customers have it."
+        source="trial_proposal_id", read_only=True, allow_null=True, help_text="Null: the agent as it is for customers."
     )
 
     class Meta:
@@ -47,19 +47,21 @@ class TrialSerializer(RowSerializer[Conversation]):
 
 
 class OpenTrialBody(RequestBody):
-    """Which agent, and as what it is tried."""
+    """The agent, and optionally the proposal to try."""
 
     acts = (Act.CONVERSATION_TALK,)
     shown = frozenset(TrialSerializer.Meta.fields)
 
-    agent_key = StrictTextField(help_text="An agent for customers.")
+    agent_key = StrictTextField(help_text="An agent that talks to customers.")
     proposal_id = StrictIntegerField(
-        required=False, allow_null=True, help_text="Tried as if somebody had said yes; left out, as customers have it."
+        required=False,
+        allow_null=True,
+        help_text="A proposal that the trial treats as approved. Left out: the agent as it is for customers.",
     )
 
 
 class TrialView(RowViewSet[Conversation]):
-    """What the person who asks tries in the playground."""
+    """The playground trials of the person who asks."""
 
     acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "erase": (Act.CONVERSATION_ABANDON,)}
     queryset = Conversation.objects.none()
@@ -68,12 +70,12 @@ class TrialView(RowViewSet[Conversation]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Conversation]:
-        """Nobody else's."""
+        """Return the trials of the acting person only."""
         return trials_of(self.actor)
 
     @extend_schema(request=OpenTrialBody, responses={201: TrialSerializer})
     def create(self, request: Request) -> Response:
-        """Begin to try an agent. Nothing is learned of it, nobody is told, and what was said goes by itself."""
+        """Begin a trial. Nothing is learned from it, nobody is notified, and its messages are erased automatically."""
         authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = OpenTrialBody.read(request, self.actor)
         agent_id, proposal_id = agent_id_named(sent.values["agent_key"], self.actor), sent.values.get("proposal_id")
@@ -92,26 +94,26 @@ class TrialView(RowViewSet[Conversation]):
         Act.CONVERSATION_ABANDON,
         _close_and_erase,
         TrialSerializer,
-        "End it and take out what was said: at once, or as soon as the answer that is being written has ended.",
+        "End the trial and erase its messages, at once or as soon as the reply that is being written has ended.",
         OptionalVersionBody,
     )
 
 
 class TrialMessageView(TalkMessageView):
-    """The way in for what a person says in the playground, as a customer would."""
+    """Takes a person's messages in the playground, as a customer's."""
 
     def talks(self, actor: Actor) -> QuerySet[Conversation]:
-        """Those of the playground."""
+        """Return the person's trials."""
         return trials_of(actor)
 
 
 def trials_of(actor: Actor) -> QuerySet[Conversation]:
-    """What a person tries."""
+    """Return the person's trials."""
     return Conversation.objects.visible_to(actor).trials_of(actor.user_id).select_related("agent")
 
 
 def _refuse_untriable(proposal_id: int | None, actor: Actor) -> None:
-    # Of one that is not there, or not open, opening says so.
+    # A proposal that does not exist, or is not open, is refused when the trial opens.
     proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id or 0).first()
     if proposal is not None and (flaw := trial_blocker(proposal, actor)):
         raise Invalid(flaw, {"proposal_id": [flaw]})

@@ -1,4 +1,4 @@
-"""Sessions: the frozen prompt prefixes, to be looked at (R041, R062), and to be worked in by agents that run elsewhere."""
+"""Sessions: the frozen prompts, which people read (R041, R062) and external agents work in."""
 
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -37,7 +37,7 @@ SUMMARY_FIELDS = ("id", "conversation_id", "agent_key", "snapshot_at", "last_tur
 
 
 class SessionPartSerializer(serializers.ModelSerializer[SessionPart]):
-    """One slot of the prefix, as it was frozen."""
+    """One slot of the frozen prompt."""
 
     slot = serializers.IntegerField(source="part.slot", read_only=True)
     sha256 = serializers.CharField(source="part.sha256", read_only=True)
@@ -54,7 +54,9 @@ class SessionSummarySerializer(RowSerializer[Session]):
 
     agent_key = agent_key()
     conversation_id = serializers.IntegerField(read_only=True)
-    last_turn_at = serializers.DateTimeField(read_only=True, help_text="Its last finished turn, or its beginning.")
+    last_turn_at = serializers.DateTimeField(
+        read_only=True, help_text="Time of its last finished turn, or of its beginning."
+    )
     tool_names = serializers.ListField(child=serializers.CharField(), read_only=True)
 
     class Meta:
@@ -64,23 +66,25 @@ class SessionSummarySerializer(RowSerializer[Session]):
 
 
 class TurnRetrievalSerializer(serializers.Serializer[TurnRetrieval]):
-    """What one turn read of what the agent learned: ids and counts, no words (R165)."""
+    """What one turn retrieved of the agent's learning: ids and counts, no texts (R165)."""
 
     turn_id = serializers.IntegerField()
-    learning_version_id = serializers.IntegerField(allow_null=True, help_text="What the conversation is pinned to.")
-    bullet_count = serializers.IntegerField(help_text="How many bullets of it stood before the model.")
-    example_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Corrected drafts shown with it.")
+    learning_version_id = serializers.IntegerField(
+        allow_null=True, help_text="The learning version that the conversation is pinned to."
+    )
+    bullet_count = serializers.IntegerField(help_text="Number of its bullets in the prompt.")
+    example_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Corrected drafts in the prompt.")
     bank_example_ids = serializers.ListField(
-        child=serializers.IntegerField(), help_text="Examples shown with it that people keep for every customer."
+        child=serializers.IntegerField(), help_text="Examples in the prompt that people keep for every customer."
     )
 
 
 class SessionSerializer(SessionSummarySerializer):
-    """A session with the words of its prefix."""
+    """A session with the text of its frozen prompt."""
 
     parts = SessionPartSerializer(many=True, read_only=True)
     retrieval = serializers.SerializerMethodField(
-        help_text=f"What its latest {TURNS_LISTED} turns read of what the agent learned, the latest first."
+        help_text=f"What its latest {TURNS_LISTED} turns retrieved of the agent's learning, newest first."
     )
 
     class Meta(SessionSummarySerializer.Meta):
@@ -89,21 +93,21 @@ class SessionSerializer(SessionSummarySerializer):
 
     @extend_schema_field(TurnRetrievalSerializer(many=True))
     def get_retrieval(self, session: Session) -> list[dict[str, Any]]:
-        """Of the session itself; lists of sessions leave it out."""
+        """Return the retrievals of a single session; lists leave them out."""
         return [asdict(each) for each in retrievals_of_session(session)]
 
 
 class SessionFilters(AgentFilters):
-    """By agent and conversation."""
+    """Filter by agent and conversation."""
 
     conversation_id = IdFilter()
     search = SearchFilter("prefix_sha256", "conversation__conversation_key")
 
 
 class SessionView(RowViewSet[Session]):
-    """Sessions of the conversations the actor sees; of people's own talks none is shown here.
+    """Sessions of the conversations the actor may see, without members' own talks.
 
-    An agent that runs elsewhere opens them, calls tools of the house in them, and reports its turns.
+    An external agent opens sessions, calls built-in tools in them, and reports its turns.
     """
 
     acts: ClassVar = {
@@ -119,7 +123,7 @@ class SessionView(RowViewSet[Session]):
     filterset_class = SessionFilters
 
     def get_queryset(self) -> QuerySet[Session]:
-        """With when each was last used."""
+        """Return the sessions with the time of their last use."""
         sessions = (
             Session.objects.filter(tenant_id=self.actor.tenant_id, conversation__member_user_id=None)
             .select_related("agent")
@@ -131,11 +135,11 @@ class SessionView(RowViewSet[Session]):
         request=OpenSessionBody,
         responses={
             200: ExternalSessionSerializer,
-            **refusal_response(404, "Nothing was written that waits for a turn."),
+            **refusal_response(404, "No message waits for a turn."),
         },
     )
     def create(self, request: Request) -> Response:
-        """Open or go on with a session: the turn that answers what the customer wrote, as its model is to be sent it."""
+        """Open or continue a session. Returns the turn that answers the customer's messages, ready to be sent to the model."""
         out = open_external_session(request, self.actor)
         calls, report = (reverse(f"session-{name}", args=[out.session.pk]) for name in ("calls", "turns"))
         return Response(ExternalSessionSerializer(session_payload(out, calls=calls, report=report)).data)
@@ -143,11 +147,11 @@ class SessionView(RowViewSet[Session]):
     @extend_schema(request=CallSessionToolBody, responses={200: SessionToolCallSerializer})
     @action(detail=True, methods=["post"])
     def calls(self, request: Request, pk: str) -> Response:
-        """Call a tool of the house in a turn that was handed out. The same `call_id` again is the same call."""
+        """Call a built-in tool in a turn that was handed out. The same `call_id` again is the same call."""
         return Response(SessionToolCallSerializer(call_session_tool(request, int(pk), self.actor)).data)
 
     @extend_schema(request=ReportTurnBody, parameters=[KEY_PARAMETER], responses={200: TurnReportSerializer})
     @action(detail=True, methods=["post"])
     def turns(self, request: Request, pk: str) -> Response:
-        """Report a turn that was handed out; the answer says whether its reply may be sent."""
+        """Report a turn that was handed out. The response says whether its reply may be sent."""
         return Response(TurnReportSerializer(accept_turn_report(request, int(pk), self.actor)).data)

@@ -1,4 +1,4 @@
-"""What became of a message that arrived: queued, running, answered or failed, and how to wait for it."""
+"""The results of received messages (queued, running, answered or failed), and how to wait for them."""
 
 from dataclasses import asdict, dataclass
 from time import monotonic, sleep
@@ -34,7 +34,7 @@ USAGE_FIELDS = (
 
 
 class TurnUsageSerializer(serializers.Serializer[Any]):
-    """What all model calls of the turn used, in tokens by billing class."""
+    """Tokens of all model calls of the turn, by billing class."""
 
     calls = serializers.IntegerField()
     input_tokens = serializers.IntegerField()
@@ -46,7 +46,7 @@ class TurnUsageSerializer(serializers.Serializer[Any]):
 
 
 class TurnReplySerializer(serializers.Serializer[Any]):
-    """What the agent answered, and what it took."""
+    """The agent's reply, and its usage."""
 
     text = serializers.CharField()
     model = serializers.CharField()
@@ -56,7 +56,7 @@ class TurnReplySerializer(serializers.Serializer[Any]):
     session_id = serializers.IntegerField(allow_null=True)
     message_id = serializers.IntegerField()
     figures = serializers.ListField(
-        child=serializers.DictField(), help_text="Tables and charts shown with it; `text` is each in words."
+        child=serializers.DictField(), help_text="Tables and charts of the reply; `text` is the text form of each."
     )
 
 
@@ -68,7 +68,7 @@ class TurnFailureSerializer(serializers.Serializer[Any]):
 
 
 class MessageResultSerializer(serializers.Serializer[Any]):
-    """A message that arrived and what became of it."""
+    """A message that arrived, and its result."""
 
     event_id = serializers.IntegerField()
     conversation_id = serializers.IntegerField()
@@ -76,17 +76,17 @@ class MessageResultSerializer(serializers.Serializer[Any]):
     outcome = serializers.ChoiceField(
         Turn.Outcome.choices,
         required=False,
-        help_text="What came of an ended turn: a reply; a draft that a person decides on; a note for colleagues; a question to a "
+        help_text="Result of an ended turn: a reply; a draft for a person to decide on; a note for colleagues; a question to a "
         "person; nothing.",
     )
-    poll = serializers.CharField(help_text="Where to look again.")
+    poll = serializers.CharField(help_text="Address to poll.")
     reply = TurnReplySerializer(required=False)
     failure = TurnFailureSerializer(required=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnUsage:
-    """The token counts of a turn."""
+    """Token counts of a turn."""
 
     calls: int
     input_tokens: int
@@ -99,7 +99,7 @@ class TurnUsage:
 
 @dataclass(frozen=True, slots=True)
 class TurnReply:
-    """The agent's answer."""
+    """The agent's reply."""
 
     text: str
     model: str
@@ -113,7 +113,7 @@ class TurnReply:
 
 @dataclass(frozen=True, slots=True)
 class MessageResult:
-    """Where an event stands."""
+    """The status of a received message."""
 
     event_id: int
     conversation_id: int
@@ -126,11 +126,11 @@ class MessageResult:
 
     @property
     def is_final(self) -> bool:
-        """Waiting longer changes nothing; a draft that waits may yet be sent."""
+        """Return whether further waiting changes nothing. A pending draft may still be sent later."""
         return self.status not in {QUEUED, Turn.Status.RUNNING} and self.is_decided
 
     def shown(self, poll: str) -> dict[str, Any]:
-        """The answer's members."""
+        """Return the members of the response."""
         members: dict[str, Any] = {
             "event_id": self.event_id,
             "conversation_id": self.conversation_id,
@@ -147,15 +147,15 @@ class MessageResult:
 
 
 def wait_seconds(request: Request) -> int:
-    """How long the sender is ready to wait."""
+    """Return how many seconds the client wants to wait."""
     asked = request.query_params.get("wait", "0")
     if not (asked.isascii() and asked.isdigit() and len(asked) <= 2 and int(asked) <= WAIT_SECONDS):
-        raise ValidationError({"wait": [f"Say how many seconds to wait, from 0 to {WAIT_SECONDS}."]})
+        raise ValidationError({"wait": [f"Send the seconds to wait, from 0 to {WAIT_SECONDS}."]})
     return int(asked)
 
 
 def wait_for_turn(event_id: int, seconds: int, *, actor: Actor) -> MessageResult:
-    """Look until the turn has ended or the time is over; between two looks no transaction is open."""
+    """Poll until the turn has ended or the time is up. No transaction is open between two polls."""
     deadline = monotonic() + seconds
     pause = FIRST_PAUSE_SECONDS
     outcome = message_result(event_id, actor=actor)
@@ -167,11 +167,11 @@ def wait_for_turn(event_id: int, seconds: int, *, actor: Actor) -> MessageResult
 
 
 def message_result(event_id: int, *, actor: Actor) -> MessageResult:
-    """Where an event stands now."""
+    """Return the current status of an event."""
     with acting_as(actor):
         event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
         if event is None:
-            raise NotVisible("There is no such event, or it is not yours to see.")
+            raise NotVisible("There is no such event, or you may not see it.")
         turn = Turn.objects.select_related("session").filter(pk=event.turn_id).first() if event.turn_id else None
         if turn is None:
             return MessageResult(event.pk, event.conversation_id, QUEUED)
@@ -193,7 +193,7 @@ def _is_pending_review(turn: Turn, actor: Actor) -> bool:
 
 
 def _reply(turn: Turn) -> TurnReply | None:
-    """What the customer was told: at the turn's end, or later when a person sent its draft."""
+    """Return the reply to the customer: from the end of the turn, or from a later time if a person sent its draft."""
     reply = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, is_reply=True).first() or turn.reply
     if reply is None:
         return None

@@ -1,4 +1,4 @@
-"""Drafts: replies that wait for a person, who sends them, sends other words, or discards them (R134, R138)."""
+"""Drafts: replies that wait for a person, who sends them as they are, sends an edited text, or discards them (R134, R138)."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ VERSION_HELP = "The draft's version that was read."
 
 
 class GroundingFactSerializer(serializers.Serializer[dict[str, object]]):
-    """One thing the agent had before it wrote."""
+    """One fact that the agent had before it wrote."""
 
     kind = serializers.ChoiceField(["skill", "tool", "profile"])
     name = serializers.CharField()
@@ -29,13 +29,13 @@ class GroundingFactSerializer(serializers.Serializer[dict[str, object]]):
 
 
 class DraftSerializer(RowSerializer[Draft]):
-    """A reply as the agent wrote it, what it stands on, and what became of it."""
+    """A reply as the agent wrote it, its grounding, and the decision on it."""
 
     agent_key = agent_key()
     conversation_id = serializers.IntegerField(read_only=True)
     message_id = serializers.IntegerField(read_only=True, allow_null=True)
     facts = GroundingFactSerializer(many=True, read_only=True)
-    text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `reviewed_sha256` with a yes.")
+    text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `reviewed_sha256` to approve.")
 
     class Meta:
         model = Draft
@@ -62,20 +62,20 @@ class DraftSerializer(RowSerializer[Draft]):
 
 
 class SendDraftBody(RequestBody):
-    """A yes to exactly the words that were read."""
+    """An approval of exactly the text that was read."""
 
     reviewed_sha256 = StrictTextField(help_text="The `text_sha256` that was read.")
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class SendEditedDraftBody(SendDraftBody):
-    """What goes out in the place of the agent's words."""
+    """The text to send instead of the agent's."""
 
     sent_text = StrictTextField()
 
 
 class DiscardDraftBody(RequestBody):
-    """Why nothing goes out, in a word; other words are welcome."""
+    """The reason code of a discarded draft, and an optional explanation."""
 
     about = RequestBody.about - {"reason"}
 
@@ -85,7 +85,7 @@ class DiscardDraftBody(RequestBody):
 
 
 class DraftFilters(AgentFilters):
-    """By agent, conversation, state and label."""
+    """Filter by agent, conversation, state and label."""
 
     conversation_id = IdFilter()
     status = ChoiceFilter(choices=Draft.Status.choices)
@@ -93,7 +93,7 @@ class DraftFilters(AgentFilters):
 
 
 class DraftView(RowViewSet[Draft]):
-    """Drafts; an agent reads those of its conversations and decides on none."""
+    """Drafts. An agent reads those of its conversations and decides on none."""
 
     acts: ClassVar = {
         "send": (Act.DRAFT_SEND,),
@@ -107,13 +107,13 @@ class DraftView(RowViewSet[Draft]):
     keeps_words = False
 
     def get_queryset(self) -> QuerySet[Draft]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Draft.objects.visible_to(self.actor).select_related("agent", "conversation")
 
     @extend_schema(request=SendDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"])
     def send(self, request: Request, pk: str) -> Response:
-        """Let it reach the customer as the agent wrote it. People only."""
+        """Send the draft to the customer as the agent wrote it. People only."""
         draft = self.get_object()
         sent = SendDraftBody.read(request, self.actor)
         send_reviewed_draft(
@@ -124,7 +124,7 @@ class DraftView(RowViewSet[Draft]):
     @extend_schema(request=SendEditedDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"], url_path="send-edited")
     def send_edited(self, request: Request, pk: str) -> Response:
-        """Let other words reach the customer; both are kept. People only."""
+        """Send an edited text to the customer; both texts are kept. People only."""
         draft = self.get_object()
         sent = SendEditedDraftBody.read(request, self.actor)
         seen, text = sent.values["reviewed_sha256"], sent.values["sent_text"]
@@ -134,7 +134,7 @@ class DraftView(RowViewSet[Draft]):
     @extend_schema(request=DiscardDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"])
     def discard(self, request: Request, pk: str) -> Response:
-        """Let nothing reach the customer. People only."""
+        """Discard the draft; nothing is sent. People only."""
         draft = self.get_object()
         sent = DiscardDraftBody.read(request, self.actor)
         values = sent.only("reason_code", "reason")

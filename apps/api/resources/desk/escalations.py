@@ -1,4 +1,4 @@
-"""Escalations: questions that an agent hands to people, and what they answer (R135, R136)."""
+"""Escalations: questions that an agent hands to people, and their answers (R135, R136)."""
 
 from typing import ClassVar
 
@@ -52,7 +52,7 @@ class EscalationSerializer(RowSerializer[Escalation]):
 
 
 class OpenEscalationBody(RequestBody):
-    """What a person should answer, about which conversation, and why."""
+    """The question, its conversation, and the reason."""
 
     about = frozenset[str]()
     acts = (Act.ESCALATION_OPEN,)
@@ -63,17 +63,18 @@ class OpenEscalationBody(RequestBody):
 
 
 class AnswerEscalationBody(RequestBody):
-    """The answer, and whether it goes to the customer as it stands."""
+    """The answer, and whether it is sent to the customer word for word."""
 
     answer = StrictTextField()
     word_for_word = StrictBooleanField(
-        required=False, help_text="True: it goes to the customer as it stands. Otherwise the agent relays it."
+        required=False,
+        help_text="True: the answer is sent to the customer word for word. Otherwise the agent relays it.",
     )
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class DismissEscalationBody(RequestBody):
-    """Why it needs no answer, if that needs saying."""
+    """An optional explanation of why no answer is needed."""
 
     bare = True
 
@@ -82,7 +83,7 @@ class DismissEscalationBody(RequestBody):
 
 
 class EscalationFilters(AgentFilters):
-    """By agent, conversation, state and reason."""
+    """Filter by agent, conversation, state and reason."""
 
     conversation_id = IdFilter()
     status = ChoiceFilter(choices=Escalation.Status.choices)
@@ -91,7 +92,7 @@ class EscalationFilters(AgentFilters):
 
 
 class EscalationView(RowViewSet[Escalation]):
-    """Escalations; an agent opens and reads those of its conversations and settles none."""
+    """Escalations. An agent opens and reads those of its conversations and settles none."""
 
     acts: ClassVar = {
         "create": (Act.ESCALATION_OPEN,),
@@ -105,16 +106,16 @@ class EscalationView(RowViewSet[Escalation]):
     keeps_words = False
 
     def get_queryset(self) -> QuerySet[Escalation]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Escalation.objects.visible_to(self.actor).select_related("agent", "conversation")
 
     @extend_schema(request=OpenEscalationBody, responses={201: EscalationSerializer})
     def create(self, request: Request) -> Response:
-        """Hand a question to a person. What waits for the same reason already takes it in."""
+        """Hand a question to a person. If one waits for the same reason, this question is added to it."""
         sent = OpenEscalationBody.read(request, self.actor)
         conversation = Conversation.objects.visible_to(self.actor).filter(pk=sent.values["conversation_id"]).first()
         if conversation is None:
-            raise ValidationError({"conversation_id": ["There is no such conversation, or it is not yours to see."]})
+            raise ValidationError({"conversation_id": ["There is no such conversation, or you may not see it."]})
         escalation = open_escalation(
             conversation.pk,
             actor=self.actor,
@@ -128,7 +129,7 @@ class EscalationView(RowViewSet[Escalation]):
     @extend_schema(request=AnswerEscalationBody, responses=EscalationSerializer)
     @action(detail=True, methods=["post"], url_path="answer")
     def answer_it(self, request: Request, pk: str) -> Response:
-        """Answer it; the agent relays the answer, or it goes out word for word. People only."""
+        """Answer the question: the agent relays the answer, or it is sent to the customer word for word. People only."""
         escalation = self.get_object()
         sent = AnswerEscalationBody.read(request, self.actor)
         answer_question(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("answer", "word_for_word"))
@@ -137,7 +138,7 @@ class EscalationView(RowViewSet[Escalation]):
     @extend_schema(request=DismissEscalationBody, responses=EscalationSerializer)
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
-        """Settle it without an answer. People only."""
+        """Settle the question without an answer. People only."""
         escalation = self.get_object()
         sent = DismissEscalationBody.read(request, self.actor)
         dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))

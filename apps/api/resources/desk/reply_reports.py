@@ -1,4 +1,4 @@
-"""Reports: what people say is wrong with a reply of an agent, and what came of it. An agent reports neither itself nor another."""
+"""Reports: people report wrong replies of agents, and settle the reports. Agents report nothing."""
 
 from typing import ClassVar
 
@@ -29,16 +29,16 @@ VERSION_HELP = "The report's version that was read."
 
 
 class ReplyReportSerializer(RowSerializer[Report]):
-    """One report; a withdrawn one says nothing any more. The reply stands in the transcript, as `message_id`."""
+    """One report. A withdrawn one has no text any more. The reply is in the transcript, as `message_id`."""
 
     agent_key = agent_key()
     conversation_id = serializers.IntegerField(read_only=True)
-    message_id = serializers.IntegerField(read_only=True, help_text="The reply that it is about.")
+    message_id = serializers.IntegerField(read_only=True, help_text="The reported reply.")
     turn_id = serializers.IntegerField(
         source="message.turn_id",
         read_only=True,
         allow_null=True,
-        help_text="Ask `turns/{id}/why/` what stood behind it.",
+        help_text="The turn that wrote the reply; `turns/{id}/why/` explains it.",
     )
 
     class Meta:
@@ -65,24 +65,24 @@ class ReplyReportSerializer(RowSerializer[Report]):
 
 
 class ReportReplyBody(RequestBody):
-    """Which reply, what is wrong with it, and what should have been said."""
+    """The reply, what is wrong with it, and what it should have been."""
 
     about = frozenset[str]()
     acts = (Act.REPORT_CREATE,)
     shown = frozenset(ReplyReportSerializer.Meta.fields)
 
-    message_id = StrictIntegerField(help_text="A message with `is_reply`, said by the agent, on the record.")
+    message_id = StrictIntegerField(help_text="A message with `is_reply`, written by the agent, on the record.")
     reason_code = serializers.ChoiceField(Report.Reason.choices)
     explanation = StrictTextField(
-        required=False, help_text=f"Up to {EXPLANATION_CHARACTERS} characters; the reason `other` asks for it."
+        required=False, help_text=f"Up to {EXPLANATION_CHARACTERS} characters; required with the reason `other`."
     )
     correction = StrictTextField(
-        required=False, help_text=f"What should have been said, up to {CORRECTION_CHARACTERS} characters."
+        required=False, help_text=f"What the reply should have been, up to {CORRECTION_CHARACTERS} characters."
     )
 
 
 class ResolveReportBody(RequestBody):
-    """What has to change, or that nothing was wrong."""
+    """The outcome: what has to change, or that nothing was wrong."""
 
     outcome = serializers.ChoiceField(Report.Outcome.choices)
     resolution = StrictTextField(required=False, help_text=f"What was done, up to {RESOLUTION_CHARACTERS} characters.")
@@ -90,10 +90,10 @@ class ResolveReportBody(RequestBody):
 
 
 class ReplyReportFilters(AgentFilters):
-    """By agent, conversation, reply, state, reason and outcome."""
+    """Filter by agent, conversation, reply, state, reason and outcome."""
 
     conversation_id = IdFilter()
-    message_id = IdFilter(help_text="The reply they are about.")
+    message_id = IdFilter(help_text="The reported reply.")
     status = ChoiceFilter(choices=Report.Status.choices)
     reason_code = ChoiceFilter(choices=Report.Reason.choices)
     outcome = ChoiceFilter(choices=Report.Outcome.choices)
@@ -101,7 +101,7 @@ class ReplyReportFilters(AgentFilters):
 
 
 class ReplyReportView(RowViewSet[Report]):
-    """Reports on the tenant's agents, the latest first."""
+    """Reports on the tenant's agents, newest first."""
 
     acts: ClassVar = {
         "create": (Act.REPORT_CREATE,),
@@ -115,12 +115,12 @@ class ReplyReportView(RowViewSet[Report]):
     keeps_words = False
 
     def get_queryset(self) -> QuerySet[Report]:
-        """All of them, withdrawn ones without their words."""
+        """Return all reports, withdrawn ones without their text."""
         return Report.objects.visible_to(self.actor).select_related("agent", "message")
 
     @extend_schema(request=ReportReplyBody, responses={201: ReplyReportSerializer})
     def create(self, request: Request) -> Response:
-        """Report a reply as wrong. Neither the customer nor the agent is told; it waits for somebody who settles it."""
+        """Report a reply as wrong. Neither the customer nor the agent is notified; the report waits for a person to settle it."""
         authorize(self.actor, Act.REPORT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = ReportReplyBody.read(request, self.actor)
         try:
@@ -134,13 +134,13 @@ class ReplyReportView(RowViewSet[Report]):
         Act.REPORT_WITHDRAW,
         withdraw_report,
         ReplyReportSerializer,
-        "Take one's own report back while it waits: its words stay in the history of changes alone.",
+        "Withdraw your own report while it waits. Its text stays in the change history only.",
     )
 
     @extend_schema(request=ResolveReportBody, responses=ReplyReportSerializer)
     @action(detail=True, methods=["post"])
     def resolve(self, request: Request, pk: str) -> Response:
-        """Say what came of it. A report that was right becomes a case for the agent's lessons."""
+        """Settle a report. A report that was right becomes a case for the agent's lessons."""
         report = self.get_object()
         sent = ResolveReportBody.read(request, self.actor)
         settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "resolution"))

@@ -1,4 +1,4 @@
-"""Send rules: what becomes of an agent's replies on a channel, or once it has read a skill (R134). People only."""
+"""Send rules: the send mode of an agent's replies on a channel, or after it has read a skill (R134). People only."""
 
 from typing import ClassVar
 
@@ -24,10 +24,12 @@ from apps.tenants.models import SEND_MODES
 
 
 class SendRuleSerializer(RowSerializer[SendRule]):
-    """What becomes of replies, and where."""
+    """A send mode, and the channel or skill it applies to."""
 
     agent_key = agent_key()
-    skill_id = IntegerField(read_only=True, allow_null=True, help_text="Null: whether or not a skill was read.")
+    skill_id = IntegerField(
+        read_only=True, allow_null=True, help_text="Null: the rule applies whether or not a skill was read."
+    )
 
     class Meta:
         model = SendRule
@@ -36,7 +38,7 @@ class SendRuleSerializer(RowSerializer[SendRule]):
 
 
 class CreateSendRuleBody(RequestBody):
-    """Where a rule holds, and what it says."""
+    """Where the rule applies, and its send mode."""
 
     acts = (Act.SEND_RULE_WRITE,)
     shown = frozenset(SendRuleSerializer.Meta.fields)
@@ -49,7 +51,7 @@ class CreateSendRuleBody(RequestBody):
 
 
 class UpdateSendRuleBody(RequestBody):
-    """What the rule says from now on; where it holds stays."""
+    """The send mode from now on. Where the rule applies cannot be changed."""
 
     acts = (Act.SEND_RULE_WRITE,)
     shown = frozenset(SendRuleSerializer.Meta.fields)
@@ -61,7 +63,7 @@ class UpdateSendRuleBody(RequestBody):
 
 
 class SendRuleFilters(AgentFilters):
-    """By agent and mode."""
+    """Filter by agent and mode."""
 
     send_mode = ChoiceFilter(choices=SEND_MODES)
 
@@ -80,12 +82,12 @@ class SendRuleView(RowViewSet[SendRule]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[SendRule]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return SendRule.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateSendRuleBody, responses={201: SendRuleSerializer})
     def create(self, request: Request) -> Response:
-        """Say what becomes of replies on a channel, or after a skill; it holds for turns that have not ended."""
+        """Set the send mode for a channel, or after a skill. It applies to turns that have not ended."""
         authorize(self.actor, Act.SEND_RULE_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateSendRuleBody.read(request, self.actor)
         rule = SendRule(tenant_id=self.actor.tenant_id, agent_id=agent_id_named(sent.values["agent_key"], self.actor))
@@ -95,7 +97,7 @@ class SendRuleView(RowViewSet[SendRule]):
 
     @extend_schema(request=UpdateSendRuleBody, responses=SendRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say something else there."""
+        """Change the send mode of the rule."""
         rule = self.get_object()
         sent = UpdateSendRuleBody.read(request, self.actor, rule)
         values, reason = sent.only("send_mode"), sent.reason
@@ -104,12 +106,12 @@ class SendRuleView(RowViewSet[SendRule]):
 
     @extend_schema(request=UpdateSendRuleBody, responses=SendRuleSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; nothing else of a rule is written."""
+        """Same as PATCH: no other field of a rule can be written."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Lift the rule: the agent's own send mode holds there again."""
+        """Remove the rule: the agent's own send mode applies there again."""
         lift_send_rule(self.get_object(), actor=self.actor)
         return Response(status=204)
 

@@ -1,4 +1,4 @@
-"""Calls of others' tools that wait for a person. People only."""
+"""Calls of external tools that wait for approval. People only."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from apps.tools.models import ToolApproval
 
 
 class ToolApprovalSerializer(RowSerializer[ToolApproval]):
-    """What would be called with what, and what became of it."""
+    """A tool call with its arguments, and its result."""
 
     agent_key = agent_key()
     conversation_id = IntegerField(read_only=True)
@@ -31,14 +31,14 @@ class ToolApprovalSerializer(RowSerializer[ToolApproval]):
 
 
 class ToolApprovalFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=ToolApproval.Status.choices)
     search = SearchFilter("tool_name")
 
 
 class ToolApprovalView(RowViewSet[ToolApproval]):
-    """Calls that wait for a person, and those that were decided."""
+    """Calls that wait for approval, and those that were decided."""
 
     acts: ClassVar = {"approve": (Act.TOOL_APPROVAL_APPROVE,), "refuse": (Act.TOOL_APPROVAL_REFUSE,)}
     queryset = ToolApproval.objects.none()
@@ -48,7 +48,7 @@ class ToolApprovalView(RowViewSet[ToolApproval]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[ToolApproval]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return ToolApproval.objects.visible_to(self.actor).select_related("agent", "conversation")
 
     approve = decision_action(
@@ -56,7 +56,7 @@ class ToolApprovalView(RowViewSet[ToolApproval]):
         Act.TOOL_APPROVAL_APPROVE,
         permit_call,
         ToolApprovalSerializer,
-        "Let it be made, once, as it stands there; the agent is told.",
+        "Approve the call. It is made once, exactly as shown, and the agent is notified.",
         OptionalVersionBody,
     )
     refuse = decision_action(
@@ -64,6 +64,6 @@ class ToolApprovalView(RowViewSet[ToolApproval]):
         Act.TOOL_APPROVAL_REFUSE,
         forbid_call,
         ToolApprovalSerializer,
-        "Let it not be made; the agent is told why.",
+        "Refuse the call. The agent gets the reason.",
         ReasonedDecisionBody,
     )

@@ -1,4 +1,7 @@
-"""What an agent is told, now or at a moment of the past, with the owner of every byte; the agent itself reads its own of now."""
+"""The prompt of an agent, now or at a past moment, with the owner of every byte.
+
+The agent itself reads its own current prompt.
+"""
 
 import re
 from collections.abc import Iterator
@@ -30,9 +33,9 @@ PARAMETERS = frozenset({"as_of", "end_user_key"})
 
 
 class SpanOwnerSerializer(serializers.Serializer[Any]):
-    """Whose a run of bytes is. The product's own words have a `template` and no record."""
+    """The owner of a run of bytes. The product's own text has a `template` and no record."""
 
-    start = serializers.IntegerField(help_text="In bytes of UTF-8 from the beginning of the text.")
+    start = serializers.IntegerField(help_text="Offset in bytes of UTF-8 from the beginning of the text.")
     end = serializers.IntegerField(help_text="Exclusive.")
     template = serializers.CharField()
     record_type = serializers.CharField(allow_null=True)
@@ -46,7 +49,7 @@ class SpanOwnerSerializer(serializers.Serializer[Any]):
 
 
 class PromptBlockSerializer(serializers.Serializer[Any]):
-    """One slot. Joined, the texts of the blocks are the prompt."""
+    """One slot. The texts of all blocks, joined, are the prompt."""
 
     slot = serializers.IntegerField()
     name = serializers.CharField()
@@ -71,21 +74,23 @@ class AgentPromptView(ActorView):
     @extend_schema(
         parameters=[
             OpenApiParameter(
-                "as_of", OpenApiTypes.STR, description="A moment; without an offset by the tenant's clock."
+                "as_of", OpenApiTypes.STR, description="A moment; without an offset it is in the tenant's time zone."
             ),
-            OpenApiParameter("end_user_key", OpenApiTypes.STR, description="The customer; without one, nobody."),
+            OpenApiParameter(
+                "end_user_key", OpenApiTypes.STR, description="The customer; left out, the prompt is for no customer."
+            ),
         ],
         responses=AgentPromptSerializer,
     )
     def get(self, request: Request, pk: str) -> Response:
-        """What the next session of an agent is told, or with `as_of`, for people, what one of then was told.
+        """Show the prompt of the agent's next session; with `as_of`, for people, that of a session at that moment.
 
-        An agent reads its own, without whose the words are.
+        An agent reads its own prompt, without the owners.
         """
         query = request.query_params
         reject_unknown_parameters(request, PARAMETERS)
         if not self.actor.is_person and "as_of" in query:
-            raise NotPermitted("Only people may read what was told in the past; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read past prompts. An agent's token cannot.")
         agent = Agent.objects.visible_to(self.actor).filter(pk=pk).first()
         if agent is None:
             raise Http404
@@ -101,7 +106,7 @@ class AgentPromptView(ActorView):
     def _read_input(self, agent: Agent, customer: str, moment: datetime | None) -> PromptInput:
         if self.actor.is_person:
             return preview_at(agent, customer, moment, actor=self.actor)
-        # As a worker freezes it when a session opens: settings and rules are read by the system, the rest by the agent.
+        # Read as a worker does when it freezes the prompt: the system reads settings and rules, the agent reads the rest.
         return preview_prompt_input(agent, customer, system=system_actor(self.actor.tenant_id))
 
     def _read_moment(self, moment_text: str) -> Any:

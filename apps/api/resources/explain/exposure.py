@@ -1,4 +1,4 @@
-"""Who was told a row: the sessions that carried it in their prompt; for people."""
+"""Exposure of a row: the sessions that carried it in their prompt. For people."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from apps.governance.errors import NotPermitted
 from apps.runtime.explain.exposure import MAX_COUNTED, MAX_SHOWN, Exposure, exposure_of
 
 PARAMETERS = frozenset({"version", "line"})
-VERSION_ADVICE = "Name the version by its number, such as version=3."
+VERSION_ADVICE = "Send a version number, such as version=3."
 
 
 class ExposedSessionSerializer(serializers.Serializer[Any]):
@@ -29,7 +29,9 @@ class ExposedSessionSerializer(serializers.Serializer[Any]):
     at = serializers.DateTimeField(
         help_text="When its prompt was frozen; of a learning version, when its latest turn began."
     )
-    versions = serializers.ListField(child=serializers.IntegerField(), help_text="Which versions its words are of.")
+    versions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="The versions of the row that its prompt carried."
+    )
 
 
 class ExposureSerializer(serializers.Serializer[Exposure]):
@@ -41,28 +43,28 @@ class ExposureSerializer(serializers.Serializer[Exposure]):
     )
     conversations_30_days = serializers.IntegerField(source="recent_conversations")
     versions = serializers.ListField(child=serializers.IntegerField(), help_text="All versions that prompts carried.")
-    has_more = serializers.BooleanField(help_text="There are more than were counted.")
+    has_more = serializers.BooleanField(help_text="True: there are more than were counted.")
     is_truncated = serializers.BooleanField(
-        help_text="Of very many different prompts only the latest were looked through."
+        help_text="True: there were too many different prompts, and only the latest were searched."
     )
 
 
 class ExposureView(ActorView):
-    """Who was told one row."""
+    """The exposure of one row."""
 
-    model: ClassVar[Any] = None  # Any: a governed model, said where the address is
+    model: ClassVar[Any] = None  # Any: a governed model, set where the address is declared
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("version", OpenApiTypes.INT, description="Words of this version alone."),
-            OpenApiParameter("line", OpenApiTypes.STR, description="This very line alone."),
+            OpenApiParameter("version", OpenApiTypes.INT, description="Only text of this version."),
+            OpenApiParameter("line", OpenApiTypes.STR, description="Only this exact line."),
         ],
         responses=ExposureSerializer,
     )
     def get(self, request: Request, pk: str) -> Response:
-        """The sessions whose prompt carried words of the row, newest first; nothing off the record. People only."""
+        """List the sessions whose prompt carried text of the row, newest first, without those off the record. People only."""
         if not self.actor.is_person:
-            raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read the exposure of a row. An agent's token cannot.")
         query = request.query_params
         reject_unknown_parameters(request, PARAMETERS)
         row = self.model.objects.visible_to(self.actor).filter(pk=pk).first()

@@ -1,4 +1,4 @@
-"""Why an agent said something, with the owner of everything that stood before its model; for people."""
+"""Why an agent gave a reply, with the owner of every text in the model's input. For people."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,14 +18,14 @@ from apps.runtime.models import ToolStep, Turn
 
 
 class TextSpanSerializer(serializers.Serializer[Any]):
-    """A stretch of a text, in characters."""
+    """A part of a text, in characters."""
 
     start = serializers.IntegerField()
     end = serializers.IntegerField(help_text="Exclusive.")
 
 
 class ModelInputSerializer(serializers.Serializer[Any]):
-    """One text that stood before the model. What is nobody's row has a `name` instead of a record."""
+    """One text in the model's input. A text that is no row has a `name` instead of a record."""
 
     place = serializers.ChoiceField([place.value for place in SourcePlace])
     slot = serializers.IntegerField(allow_null=True)
@@ -38,17 +38,17 @@ class ModelInputSerializer(serializers.Serializer[Any]):
     taint = serializers.CharField()
     name = serializers.CharField()
     size_bytes = serializers.IntegerField()
-    is_erased = serializers.BooleanField(help_text="Its words were erased since; then there is no text.")
+    is_erased = serializers.BooleanField(help_text="True: the text was erased since, and is not shown.")
     text = serializers.CharField()
     overlap = serializers.FloatField(
-        help_text="A heuristic: the share of the reply's telling words that stand in it in the same order."
+        help_text="A heuristic: the share of the reply's distinctive words that occur in this text in the same order."
     )
     in_reply = TextSpanSerializer(many=True)
     in_text = TextSpanSerializer(many=True)
 
 
 class AnsweredEventSerializer(serializers.Serializer[Any]):
-    """Something the turn answered."""
+    """An event that the turn answered."""
 
     kind = serializers.CharField()
     text = serializers.CharField()
@@ -56,7 +56,7 @@ class AnsweredEventSerializer(serializers.Serializer[Any]):
 
 
 class ToolCallSerializer(serializers.ModelSerializer[ToolStep]):
-    """A tool call of the turn, and what it gave back."""
+    """A tool call of the turn, and its result."""
 
     class Meta:
         model = ToolStep
@@ -65,7 +65,7 @@ class ToolCallSerializer(serializers.ModelSerializer[ToolStep]):
 
 
 class UsageTotalsSerializer(serializers.Serializer[Any]):
-    """What the model calls of the turn used; the cost is null where a price is not known."""
+    """Usage of the turn's model calls. The cost is null if a price is unknown."""
 
     models = serializers.ListField(child=serializers.CharField())
     calls = serializers.IntegerField()
@@ -77,7 +77,7 @@ class UsageTotalsSerializer(serializers.Serializer[Any]):
 
 
 class ReplyExplanationSerializer(serializers.Serializer[Any]):
-    """All that led to one reply."""
+    """Everything that led to one reply."""
 
     turn_id = serializers.IntegerField()
     conversation_id = serializers.IntegerField()
@@ -88,25 +88,27 @@ class ReplyExplanationSerializer(serializers.Serializer[Any]):
     events = AnsweredEventSerializer(many=True)
     send_mode = serializers.ChoiceField([mode.value for mode in SendMode])
     draft_id = serializers.IntegerField(allow_null=True)
-    sent_by = serializers.CharField(help_text="Whoever sent the draft; empty where the agent answered by itself.")
+    sent_by = serializers.CharField(help_text="The person who sent the draft; empty if the agent answered by itself.")
     usage = UsageTotalsSerializer()
     learning_version_id = serializers.IntegerField(allow_null=True)
     bullet_count = serializers.IntegerField()
     example_ids = serializers.ListField(child=serializers.IntegerField())
     bank_example_ids = serializers.ListField(child=serializers.IntegerField())
     tool_calls = ToolCallSerializer(many=True)
-    sources = ModelInputSerializer(many=True, help_text="What the reply repeats most first.")
-    warnings = serializers.ListField(child=serializers.CharField(), help_text="What could not be read, in sentences.")
+    sources = ModelInputSerializer(many=True, help_text="Sources of the reply, those it repeats most first.")
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="Sentences about sources that could not be read."
+    )
 
 
 class ReplyExplanationView(ActorView):
-    """Why a turn said what it said."""
+    """The explanation of one turn."""
 
     @extend_schema(responses=ReplyExplanationSerializer)
     def get(self, request: Request, pk: str) -> Response:
-        """Everything that stood before the model, and how much of it the reply repeats. Not off the record. People only."""
+        """Show everything in the model's input, and how much of it the reply repeats. Not off the record. People only."""
         if not self.actor.is_person:
-            raise NotPermitted("Only people may read why an agent said something; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read why an agent said something. An agent's token cannot.")
         found = explain_turn(int(pk), actor=self.actor)
         if found is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""What two sessions were told differently, with the acts that caused it; for people."""
+"""The differences between the prompts of two sessions, with the acts that caused them. For people."""
 
 from typing import Any
 
@@ -20,49 +20,49 @@ from apps.prompt.prompt_diff import Hunk
 from apps.runtime.explain.prompt_diff import PromptDiff, comparable_sessions, diff_sessions
 
 PARAMETERS = frozenset({"with"})
-SESSION_ADVICE = (
-    "Name another session by its number, such as with=12, or leave it out for what a new one would be told now."
-)
+SESSION_ADVICE = "Send the number of another session, such as with=12, or leave it out to compare with a new session."
 
 
 class ChangeCauseSerializer(serializers.Serializer[Any]):
-    """One act that made the two differ."""
+    """One act that caused a difference."""
 
     act = serializers.CharField()
     record_type = serializers.CharField()
     record_id = serializers.IntegerField()
     version = serializers.IntegerField()
     author = serializers.CharField()
-    approver = serializers.CharField(help_text="The person who did it; empty where none did.")
+    approver = serializers.CharField(help_text="The person who approved it; empty if nobody did.")
     at = serializers.DateTimeField()
 
 
 class DiffHunkSerializer(serializers.Serializer[Any]):
-    """One place of a slot where lines went, came, or both."""
+    """One place of a slot where lines were removed, added, or both."""
 
     slot = serializers.IntegerField(source="hunk.slot.value")
     removed = serializers.SerializerMethodField()
     added = serializers.SerializerMethodField()
     causes = ChangeCauseSerializer(many=True)
-    explanation = serializers.SerializerMethodField(help_text="A sentence where no act explains it, else empty.")
+    explanation = serializers.SerializerMethodField(
+        help_text="A sentence if no act explains the difference, otherwise empty."
+    )
 
     def get_removed(self, explained: Any) -> list[str]:
-        """Lines of the first that the second lacks."""
+        """Return the lines of the first session that the second lacks."""
         hunk: Hunk = explained.hunk
         return [line.text for line in hunk.removed]
 
     def get_added(self, explained: Any) -> list[str]:
-        """Lines of the second that the first lacks."""
+        """Return the lines of the second session that the first lacks."""
         hunk: Hunk = explained.hunk
         return [line.text for line in hunk.added]
 
     def get_explanation(self, explained: Any) -> str:
-        """As the console says it."""
+        """Return the sentence that the console shows."""
         return "" if explained.causes else str(explained.explanation)
 
 
 class ReorderingSerializer(serializers.Serializer[Any]):
-    """The slots stand in another order."""
+    """A change of the order of slots."""
 
     before = serializers.ListField(child=serializers.CharField())
     after = serializers.ListField(child=serializers.CharField())
@@ -70,7 +70,7 @@ class ReorderingSerializer(serializers.Serializer[Any]):
 
 
 class LineOwnerSerializer(serializers.Serializer[Any]):
-    """Whose words a line is."""
+    """The owner of a line."""
 
     record_type = serializers.CharField()
     record_id = serializers.IntegerField()
@@ -82,7 +82,7 @@ class LineOwnerSerializer(serializers.Serializer[Any]):
 
 
 class OwnerChangeSerializer(serializers.Serializer[Any]):
-    """Words that stayed and passed from some owners to others; no owner is the product itself."""
+    """Lines that stayed but changed owner. A line without an owner is the product's own."""
 
     slot = serializers.IntegerField(source="slot.value")
     before = LineOwnerSerializer(many=True)
@@ -90,11 +90,11 @@ class OwnerChangeSerializer(serializers.Serializer[Any]):
 
 
 class SessionComparisonSerializer(serializers.Serializer[PromptDiff]):
-    """Two frozen prompts, tools included."""
+    """The difference between two frozen prompts, tools included."""
 
-    is_same = serializers.BooleanField(help_text="Byte for byte.")
+    is_same = serializers.BooleanField(help_text="True: the prompts are equal byte for byte.")
     other_differences = serializers.ListField(
-        child=serializers.CharField(), help_text="What makes them differ without any act, such as another customer."
+        child=serializers.CharField(), help_text="Differences that no act caused, such as another customer."
     )
     reordered = ReorderingSerializer(allow_null=True)
     hunks = DiffHunkSerializer(many=True)
@@ -102,19 +102,28 @@ class SessionComparisonSerializer(serializers.Serializer[PromptDiff]):
 
 
 class SessionComparisonView(ActorView):
-    """One session beside another."""
+    """Compares one session with another."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("with", OpenApiTypes.INT, description="Another session; left out, it is now.")],
+        parameters=[
+            OpenApiParameter(
+                "with",
+                OpenApiTypes.INT,
+                description="Another session; left out, a new session of the same conversation.",
+            )
+        ],
         responses={
             200: SessionComparisonSerializer,
-            **refusal_response(409, "What one of them was told cannot be compared."),
+            **refusal_response(409, "One of the prompts cannot be compared."),
         },
     )
     def get(self, request: Request, pk: str) -> Response:
-        """What the session was told beside another one, or beside what a new one of its conversation is told now. People only."""
+        """Compare the session's prompt with another session's, or with that of a new session of the same conversation.
+
+        People only.
+        """
         if not self.actor.is_person:
-            raise NotPermitted("Only people may compare what agents were told; an agent's token does not reach it.")
+            raise NotPermitted("Only people may compare prompts of sessions. An agent's token cannot.")
         reject_unknown_parameters(request, PARAMETERS)
         number = read_version_number(request, "with", SESSION_ADVICE) if request.query_params.get("with") else None
         with acting_as(self.actor):

@@ -1,4 +1,4 @@
-"""Contradictions: which lines that agents go by cannot both be right, and what people said of it (R089). For people."""
+"""Contradictions: pairs of lines that cannot both be right, and the decisions of people on them (R089). For people."""
 
 from typing import ClassVar
 
@@ -23,11 +23,13 @@ VERSION_HELP = "The contradiction's version that was read."
 
 
 class ContradictionSerializer(RowSerializer[Contradiction]):
-    """Two lines, where each stands, and whether people were asked, dismissed it, or one of the lines changed."""
+    """Two lines with their locations, and whether the contradiction is open, was dismissed, or ended because a line changed."""
 
     agent_key = agent_key()
     first_id = serializers.IntegerField(read_only=True)
-    second_id = serializers.IntegerField(read_only=True, allow_null=True, help_text="Null: a tool that is not allowed.")
+    second_id = serializers.IntegerField(
+        read_only=True, allow_null=True, help_text="Null: the second text is a tool that is not allowed."
+    )
 
     class Meta:
         model = Contradiction
@@ -49,7 +51,7 @@ class DismissContradictionBody(RequestBody):
 
 
 class ContradictionFilters(AgentFilters):
-    """By agent, kind and state."""
+    """Filter by agent, kind and state."""
 
     kind = ChoiceFilter(choices=Contradiction.Kinds.choices)
     status = ChoiceFilter(choices=Contradiction.Status.choices)
@@ -57,7 +59,7 @@ class ContradictionFilters(AgentFilters):
 
 
 class ContradictionView(RowViewSet[Contradiction]):
-    """What the nightly look found; people read and decide."""
+    """Contradictions that the nightly scan found. People read and decide."""
 
     acts: ClassVar = {
         "dismiss": (Act.CONTRADICTION_DISMISS,),
@@ -71,13 +73,13 @@ class ContradictionView(RowViewSet[Contradiction]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Contradiction]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return Contradiction.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=DismissContradictionBody, responses=ContradictionSerializer)
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
-        """Say that both lines may stay, for as long as both say the same."""
+        """Dismiss the contradiction: both lines may stay as long as neither changes."""
         row = self.get_object()
         sent = DismissContradictionBody.read(request, self.actor)
         dismiss_contradiction(
@@ -86,13 +88,17 @@ class ContradictionView(RowViewSet[Contradiction]):
         return self.answer(row.pk, sent.ignored)
 
     reopen = decision_action(
-        "reopen", Act.CONTRADICTION_REOPEN, reopen_contradiction, ContradictionSerializer, "Take a dismissal back."
+        "reopen",
+        Act.CONTRADICTION_REOPEN,
+        reopen_contradiction,
+        ContradictionSerializer,
+        "Reopen a dismissed contradiction.",
     )
 
     @extend_schema(request=None, responses=ContradictionSerializer)
     @action(detail=True, methods=["post"])
     def scan(self, request: Request, pk: str) -> Response:
-        """Have the agent's lines looked at within a minute; read the row again then."""
+        """Scan the agent's lines within a minute. Read the row again afterwards."""
         row = self.get_object()
         request_scan(row.agent_id, actor=self.actor)
         return self.answer(row.pk, [])

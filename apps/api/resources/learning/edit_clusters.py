@@ -1,4 +1,4 @@
-"""What people change in drafts again and again: they propose a rule out of it, or dismiss it (R138). For people."""
+"""Recurring edits: changes that people make to drafts repeatedly. People propose a rule from a cluster, or dismiss it (R138)."""
 
 from typing import ClassVar
 
@@ -37,7 +37,7 @@ SUMMARY_FIELDS = (
 
 
 class ClusterDraftSerializer(serializers.ModelSerializer[EditClusterCase]):
-    """A draft that shows it."""
+    """A draft with this edit."""
 
     draft_id = serializers.IntegerField(source="case.source_id", read_only=True)
     conversation_id = serializers.IntegerField(source="case.conversation_id", read_only=True, allow_null=True)
@@ -50,12 +50,16 @@ class ClusterDraftSerializer(serializers.ModelSerializer[EditClusterCase]):
 
 
 class EditClusterSummarySerializer(RowSerializer[EditCluster]):
-    """A cluster in a list; what identified somebody is masked."""
+    """A cluster in a list. Personal data is masked."""
 
     agent_key = agent_key()
-    description = serializers.CharField(source="sentence", read_only=True, help_text="What people do, in one sentence.")
-    rule = serializers.CharField(read_only=True, help_text="What is proposed unless a person writes another rule.")
-    support = serializers.IntegerField(read_only=True, help_text="How many drafts show it.")
+    description = serializers.CharField(
+        source="sentence", read_only=True, help_text="The recurring edit, in one sentence."
+    )
+    rule = serializers.CharField(
+        read_only=True, help_text="The rule that is proposed, unless a person writes another one."
+    )
+    support = serializers.IntegerField(read_only=True, help_text="Number of drafts with this edit.")
     first_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
     last_seen_at = serializers.DateTimeField(read_only=True, allow_null=True)
     proposal_id = serializers.IntegerField(read_only=True, allow_null=True)
@@ -67,7 +71,7 @@ class EditClusterSummarySerializer(RowSerializer[EditCluster]):
 
 
 class EditClusterSerializer(EditClusterSummarySerializer):
-    """A cluster with the latest fifty drafts that show it."""
+    """A cluster with its latest fifty drafts."""
 
     drafts = ClusterDraftSerializer(many=True, read_only=True, source="latest_members")
 
@@ -77,25 +81,26 @@ class EditClusterSerializer(EditClusterSummarySerializer):
 
 
 class ProposeEditClusterBody(RequestBody):
-    """A yes to the row as it was read."""
+    """An approval of the row as it was read."""
 
     bare = True
 
     version = StrictIntegerField(required=False, help_text="The row's version that was read.")
-    rule = StrictTextField(required=False, help_text="The rule in your own words; needed where the row has none.")
+    rule = StrictTextField(required=False, help_text="The rule in your own words; required if the row has none.")
     in_skill = StrictBooleanField(
-        required=False, help_text="As a line of the one approved skill that all the drafts stand on, instead of a rule."
+        required=False,
+        help_text="True: propose a line of the one approved skill behind all the drafts, instead of a rule.",
     )
 
 
 class EditClusterFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=EditCluster.Status.choices)
 
 
 class EditClusterView(RowViewSet[EditCluster]):
-    """What people change again and again, by agent."""
+    """Recurring edits of drafts, by agent."""
 
     acts: ClassVar = {
         "propose": (Act.EDIT_CLUSTER_PROPOSE,),
@@ -110,13 +115,13 @@ class EditClusterView(RowViewSet[EditCluster]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[EditCluster]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return EditCluster.objects.visible_to(self.actor).counted().select_related("agent")
 
     @extend_schema(request=ProposeEditClusterBody, responses=EditClusterSerializer)
     @action(detail=True, methods=["post"])
     def propose(self, request: Request, pk: str) -> Response:
-        """Put a rule before a reviewer, or a line of the skill behind the drafts, with the drafts as evidence."""
+        """Propose a rule, or a line of the skill behind the drafts, with the drafts as evidence."""
         cluster = self.get_object()
         sent = ProposeEditClusterBody.read(request, self.actor)
         call = propose_skill_change if sent.values.get("in_skill") else propose_cluster_rule
@@ -128,8 +133,8 @@ class EditClusterView(RowViewSet[EditCluster]):
         Act.EDIT_CLUSTER_DISMISS,
         dismiss_cluster,
         EditClusterSerializer,
-        "Let it rest until three times as many drafts show it.",
+        "Dismiss the cluster until three times as many drafts show the edit.",
     )
     reopen = decision_action(
-        "reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterSerializer, "Look at it again."
+        "reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterSerializer, "Reopen the cluster."
     )

@@ -1,4 +1,4 @@
-"""Examples: corrections that people keep for every customer of an agent, masked (Z-12). For people."""
+"""Examples: masked corrections that people keep for every customer of an agent (Z-12). For people."""
 
 from typing import Any, ClassVar
 
@@ -23,12 +23,12 @@ from apps.learning.lessons.models import Example, Lesson
 
 
 class ExampleSerializer(RowSerializer[Example]):
-    """A situation, a draft that was wrong in it, and its correction."""
+    """A situation, a wrong draft, and its correction."""
 
     agent_key = agent_key()
-    lesson_id = serializers.IntegerField(read_only=True, help_text="The lesson that it was kept of.")
+    lesson_id = serializers.IntegerField(read_only=True, help_text="The lesson behind the example.")
     masked_counts = serializers.DictField(
-        child=serializers.IntegerField(), read_only=True, help_text="How often what of each kind was masked."
+        child=serializers.IntegerField(), read_only=True, help_text="Number of masked values, by kind."
     )
 
     class Meta:
@@ -41,7 +41,7 @@ class ExampleSerializer(RowSerializer[Example]):
 
 
 class AddExampleBody(RequestBody):
-    """The lesson to keep; its own words, unless others are sent."""
+    """The lesson to keep, and optionally other texts than the lesson's own."""
 
     acts = (Act.EXAMPLE_ADD,)
     shown = frozenset(ExampleSerializer.Meta.fields)
@@ -53,14 +53,14 @@ class AddExampleBody(RequestBody):
 
 
 class ExampleFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=Example.Status.choices)
     search = SearchFilter("situation", "draft", "correction")
 
 
 class ExampleView(RowViewSet[Example]):
-    """The bank of examples, by agent."""
+    """The examples of each agent."""
 
     acts: ClassVar = {"create": (Act.EXAMPLE_ADD,), "retire": (Act.EXAMPLE_RETIRE,)}
     queryset = Example.objects.none()
@@ -69,12 +69,12 @@ class ExampleView(RowViewSet[Example]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Example]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return Example.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=AddExampleBody, responses={201: ExampleSerializer})
     def create(self, request: Request) -> Response:
-        """Keep a lesson as an example; what identifies somebody is masked, and `masked` says how often what."""
+        """Keep a lesson as an example. Personal data is masked, and `masked_counts` says how many values of each kind."""
         authorize(self.actor, Act.EXAMPLE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = AddExampleBody.read(request, self.actor)
         words: dict[str, Any] = sent.only("situation", "draft", "correction")
@@ -82,7 +82,11 @@ class ExampleView(RowViewSet[Example]):
         return self.answer(example.pk, sent.ignored, 201)
 
     retire = decision_action(
-        "retire", Act.EXAMPLE_RETIRE, retire_example, ExampleSerializer, "Show it to no turn that begins from now on."
+        "retire",
+        Act.EXAMPLE_RETIRE,
+        retire_example,
+        ExampleSerializer,
+        "Retire the example: no later turn is shown it.",
     )
 
     def _find_lesson(self, lesson_id: int) -> Lesson:

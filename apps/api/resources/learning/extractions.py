@@ -1,4 +1,4 @@
-"""Extractions: what became of each resolved conversation when learning looked at it (R110, R117). For people."""
+"""Extractions: the result of learning for each resolved conversation (R110, R117). For people."""
 
 from django.db.models import QuerySet
 from rest_framework import serializers
@@ -37,11 +37,11 @@ class ExtractionSerializer(RowSerializer[Extraction]):
 
 
 class ExtractionFilters(AgentFilters):
-    """By agent, conversation and verdict."""
+    """Filter by agent, conversation and verdict."""
 
     conversation_id = IdFilter()
     verdict = ChoiceFilter(choices=Extraction.Verdict.choices)
-    is_stand_in = BooleanFilter(help_text="True: the stand-in model judged.")
+    is_stand_in = BooleanFilter(help_text="True: the verdict is the stand-in model's.")
     search = SearchFilter("conversation__conversation_key", "reason")
 
 
@@ -54,5 +54,5 @@ class ExtractionView(RowViewSet[Extraction]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Extraction]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return Extraction.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,4 +1,4 @@
-"""Learning versions: what agents learned from corrections, and what came of each digest. People decide (R144, R149)."""
+"""Learning versions: what agents learned from corrections, and the runs of the digest. People decide (R144, R149)."""
 
 from typing import ClassVar
 
@@ -22,11 +22,11 @@ from apps.learning.lessons.models import LearningVersion
 
 
 class LearningVersionSerializer(RowSerializer[LearningVersion]):
-    """A list of bullets, the lessons it rests on, and who said yes to it."""
+    """A list of bullets, its lessons, and who approved it."""
 
     agent_key = agent_key()
     previous_version_id = serializers.IntegerField(
-        read_only=True, allow_null=True, help_text="It may be pruned by now."
+        read_only=True, allow_null=True, help_text="The version before it, which may have been deleted since."
     )
     lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
 
@@ -40,7 +40,7 @@ class LearningVersionSerializer(RowSerializer[LearningVersion]):
 
 
 class DigestRunSerializer(RowSerializer[DigestRun]):
-    """What came of one digest."""
+    """One run of the digest, and its result."""
 
     agent_key = agent_key()
     learning_version_id = serializers.IntegerField(read_only=True, allow_null=True)
@@ -67,19 +67,19 @@ class DigestRunSerializer(RowSerializer[DigestRun]):
 
 
 class LearningVersionFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=LearningVersion.Status.choices)
 
 
 class DigestRunFilters(AgentFilters):
-    """By agent and verdict."""
+    """Filter by agent and verdict."""
 
     verdict = ChoiceFilter(choices=DigestRun.Verdict.choices)
 
 
 class LearningVersionView(RowViewSet[LearningVersion]):
-    """Versions of what agents learned; people read and decide, agents read the active one in their turns alone."""
+    """Learning versions of the tenant. People read and decide; agents read the active version only in their turns."""
 
     acts: ClassVar = {
         "activate": (Act.LEARNING_VERSION_ACTIVATE,),
@@ -94,7 +94,7 @@ class LearningVersionView(RowViewSet[LearningVersion]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[LearningVersion]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return LearningVersion.objects.visible_to(self.actor).select_related("agent")
 
     activate = decision_action(
@@ -102,36 +102,40 @@ class LearningVersionView(RowViewSet[LearningVersion]):
         Act.LEARNING_VERSION_ACTIVATE,
         activate_version,
         LearningVersionSerializer,
-        "Let conversations that begin from now on read it; the one they read until now retires.",
+        "Activate the version for new conversations. The version that was active retires.",
     )
     reject = decision_action(
-        "reject", Act.LEARNING_VERSION_REJECT, reject_version, LearningVersionSerializer, "Let nobody read it."
+        "reject",
+        Act.LEARNING_VERSION_REJECT,
+        reject_version,
+        LearningVersionSerializer,
+        "Reject the version: no conversation uses it.",
     )
     retire = decision_action(
         "retire",
         Act.LEARNING_VERSION_RETIRE,
         retire_version,
         LearningVersionSerializer,
-        "Let conversations that begin from now on do without it.",
+        "Retire the version: new conversations do not use it.",
     )
     restore = decision_action(
         "restore",
         Act.LEARNING_VERSION_RESTORE,
         restore_version,
         LearningVersionSerializer,
-        "Take up a retired one again.",
+        "Activate a retired version again.",
     )
     withdraw = decision_action(
         "withdraw",
         Act.LEARNING_VERSION_WITHDRAW,
         withdraw_version,
         LearningVersionSerializer,
-        "Let no turn read it any more, of conversations that began with it either; `reason` is required.",
+        "Withdraw the version from all turns, also those of conversations that began with it. `reason` is required.",
     )
 
 
 class DigestRunView(RowViewSet[DigestRun]):
-    """Runs of the digest, those that made nothing included."""
+    """Runs of the digest, including those without a result."""
 
     queryset = DigestRun.objects.none()
     serializer_class = DigestRunSerializer
@@ -139,5 +143,5 @@ class DigestRunView(RowViewSet[DigestRun]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[DigestRun]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return DigestRun.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,4 +1,4 @@
-"""Lessons: what agents' work showed to be wrong, and every case that was looked at (R151). For people."""
+"""Lessons: mistakes that agents' work showed, and every case that was examined (R151). For people."""
 
 from django.db.models import QuerySet
 from rest_framework import serializers
@@ -26,7 +26,7 @@ SUMMARY_FIELDS = (
 
 
 class LessonCaseSerializer(RowSerializer[LessonCase]):
-    """One thing that was looked at; without a lesson it says why it taught none."""
+    """One examined case. Without a lesson it says why there is none."""
 
     agent_key = agent_key()
     lesson_id = serializers.IntegerField(read_only=True, allow_null=True)
@@ -42,10 +42,10 @@ class LessonCaseSerializer(RowSerializer[LessonCase]):
 
 
 class LessonSummarySerializer(RowSerializer[Lesson]):
-    """A lesson in a list; what identified somebody is masked."""
+    """A lesson in a list. Personal data is masked."""
 
     agent_key = agent_key()
-    is_promotable = serializers.BooleanField(read_only=True, help_text="Whether a digest may be offered it.")
+    is_promotable = serializers.BooleanField(read_only=True, help_text="Whether a digest may use it.")
 
     class Meta:
         model = Lesson
@@ -64,14 +64,14 @@ class LessonSerializer(LessonSummarySerializer):
 
 
 class LessonFilters(AgentFilters):
-    """By agent and by what it was first seen in."""
+    """Filter by agent and by the kind of the first case."""
 
     source = ChoiceFilter(choices=SOURCES)
     search = SearchFilter("situation", "problem", "correction")
 
 
 class LessonCaseFilters(AgentFilters):
-    """By agent, lesson, conversation and kind, and whether it taught something."""
+    """Filter by agent, lesson, conversation and kind, and by whether the case has a lesson."""
 
     lesson_id = IdFilter()
     conversation_id = IdFilter()
@@ -89,13 +89,13 @@ class LessonView(RowViewSet[Lesson]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Lesson]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         lessons = Lesson.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")
         return lessons if self.action == "list" else lessons.prefetch_related("cases__agent")
 
 
 class LessonCaseView(RowViewSet[LessonCase]):
-    """Every case that was looked at."""
+    """Every case that was examined."""
 
     queryset = LessonCase.objects.none()
     serializer_class = LessonCaseSerializer
@@ -103,5 +103,5 @@ class LessonCaseView(RowViewSet[LessonCase]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[LessonCase]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return LessonCase.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,4 +1,4 @@
-"""Reflections: what each agent's day taught (R119). For people."""
+"""Reflections: the lessons of each agent's day (R119). For people."""
 
 from django.db.models import QuerySet
 from rest_framework import serializers
@@ -10,7 +10,7 @@ from apps.learning.reflection.models import Reflection
 
 
 class ReflectionSerializer(RowSerializer[Reflection]):
-    """One day of an agent, with what came of it and why."""
+    """One day of an agent, with the result and its reason."""
 
     agent_key = agent_key()
     conversation_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
@@ -40,10 +40,10 @@ class ReflectionSerializer(RowSerializer[Reflection]):
 
 
 class ReflectionFilters(AgentFilters):
-    """By agent and verdict."""
+    """Filter by agent and verdict."""
 
     verdict = ChoiceFilter(choices=Reflection.Verdict.choices)
-    is_stand_in = BooleanFilter(help_text="True: the stand-in model reflected.")
+    is_stand_in = BooleanFilter(help_text="True: the reflection is the stand-in model's.")
     search = SearchFilter("reason")
 
 
@@ -56,5 +56,5 @@ class ReflectionView(RowViewSet[Reflection]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Reflection]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return Reflection.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

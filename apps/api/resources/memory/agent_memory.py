@@ -45,7 +45,7 @@ BLOCK_VALUES = ("label", "body", "is_read_only", "is_pinned")
 
 
 class MemoryBlockSerializer(RowSerializer[MemoryBlock]):
-    """A labelled piece of what an agent knows, and who wrote it last."""
+    """A labelled piece of an agent's knowledge, and its last author."""
 
     agent_key = agent_key()
 
@@ -59,7 +59,7 @@ BLOCK_FIELDS = frozenset(MemoryBlockSerializer.Meta.fields)
 
 
 class CreateMemoryBlockBody(RequestBody):
-    """A block for an agent."""
+    """A new block of an agent."""
 
     shown = BLOCK_FIELDS
     acts = (Act.BLOCK_WRITE,)
@@ -72,7 +72,7 @@ class CreateMemoryBlockBody(RequestBody):
 
 
 class UpdateMemoryBlockBody(RequestBody):
-    """What of a block shall read otherwise; an agent changes the body alone."""
+    """New values of a block. An agent may change the body only."""
 
     shown = BLOCK_FIELDS
     acts = (
@@ -89,7 +89,7 @@ class UpdateMemoryBlockBody(RequestBody):
 
 
 class MemoryBlockFilters(AgentFilters):
-    """By agent and label."""
+    """Filter by agent and label."""
 
     label = CharFilter()
     is_pinned = BooleanFilter()
@@ -98,7 +98,7 @@ class MemoryBlockFilters(AgentFilters):
 
 
 class MemoryBlockView(VersionedViewSet[MemoryBlock]):
-    """Blocks of the tenant's agents; an agent sees its own."""
+    """Memory blocks of the tenant's agents. An agent sees its own."""
 
     acts: ClassVar = {
         "create": (Act.BLOCK_WRITE,),
@@ -115,12 +115,12 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
     filterset_class = MemoryBlockFilters
 
     def get_queryset(self) -> QuerySet[MemoryBlock]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return MemoryBlock.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateMemoryBlockBody, responses={201: MemoryBlockSerializer})
     def create(self, request: Request) -> Response:
-        """Give an agent a block; people only. Pinned, the agent's next session carries it."""
+        """Create a block for an agent. The agent's next session carries it if it is pinned. People only."""
         sent = CreateMemoryBlockBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         block = create_block(agent_id, actor=self.actor, values=sent.only(*BLOCK_VALUES))
@@ -131,7 +131,7 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
         responses={200: MemoryBlockSerializer, 202: OpenApiResponse(MemoryBlockSerializer, LINES_PENDING_TEXT)},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change a block; an agent its body. Sessions already open keep what they started with."""
+        """Change a block. An agent may change the body only. Open sessions keep the text they started with."""
         block = self.get_object()
         before, sent = block.body, UpdateMemoryBlockBody.read(request, self.actor, block)
         if self.actor.is_person:
@@ -152,12 +152,12 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
 
     @extend_schema(request=UpdateMemoryBlockBody, responses=MemoryBlockSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, with every value sent."""
+        """Replace the row: send every value."""
         return self.partial_update(request, pk)
 
 
 class AgentMemorySerializer(RowSerializer[AgentMemory]):
-    """What an agent remembers, and who wrote it last."""
+    """An agent's memory, and its last author."""
 
     agent_key = agent_key()
 
@@ -192,13 +192,13 @@ class UpdateMemoryBody(RequestBody):
 
 
 class MemoryFilters(AgentFilters):
-    """By agent and words."""
+    """Filter by agent and words."""
 
     search = SearchFilter("agent__key", "body")
 
 
 class MemoryView(VersionedViewSet[AgentMemory]):
-    """Memories of the tenant's agents; an agent sees its own."""
+    """Memories of the tenant's agents. An agent sees its own."""
 
     acts: ClassVar = {
         "create": (Act.MEMORY_AMEND,),
@@ -212,12 +212,12 @@ class MemoryView(VersionedViewSet[AgentMemory]):
     filterset_class = MemoryFilters
 
     def get_queryset(self) -> QuerySet[AgentMemory]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return AgentMemory.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateMemoryBody, responses={201: AgentMemorySerializer})
     def create(self, request: Request) -> Response:
-        """Start an agent's memory. Its next session carries it."""
+        """Create an agent's memory. Its next session carries it."""
         sent = CreateMemoryBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
@@ -231,7 +231,7 @@ class MemoryView(VersionedViewSet[AgentMemory]):
         responses={200: AgentMemorySerializer, 202: OpenApiResponse(AgentMemorySerializer, LINES_PENDING_TEXT)},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Replace the body. Sessions already open keep what they started with."""
+        """Replace the body. Open sessions keep the text they started with."""
         memory = self.get_object()
         sent = UpdateMemoryBody.read(request, self.actor, memory)
         before, body, heard = memory.body, sent.values["body"], heard_texts_of_agent(self.actor)
@@ -249,5 +249,5 @@ class MemoryView(VersionedViewSet[AgentMemory]):
 
     @extend_schema(request=UpdateMemoryBody, responses=AgentMemorySerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; a memory has nothing but its body."""
+        """Same as PATCH: a memory has no other field than its body."""
         return self.partial_update(request, pk)

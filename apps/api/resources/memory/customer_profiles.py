@@ -32,7 +32,7 @@ MAX_LINES: Final = 200
 
 
 class ProfileLineSerializer(RowSerializer[ProfileLine]):
-    """One line for as long as it stood."""
+    """One line of a profile, from its first to its last version."""
 
     conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
     superseded_by_id = serializers.IntegerField(read_only=True, allow_null=True)
@@ -47,9 +47,9 @@ class ProfileLineSerializer(RowSerializer[ProfileLine]):
 
 
 def latest_lines(profile: CustomerProfile, actor: Actor) -> list[ProfileLine]:
-    """The latest of them, those that went among them."""
+    """Return the latest lines of a profile, including those that ended."""
     if not actor.is_person:
-        raise NotPermitted("Only people read whose words each line of a profile is.")
+        raise NotPermitted("Only people may read the sources of a profile's lines. An agent's token cannot.")
     return list(lines_of_profile(profile)[:MAX_LINES])
 
 
@@ -57,7 +57,7 @@ PROFILE_TEXTS = ("preferences", "notes")
 
 
 class CustomerProfileSerializer(RowSerializer[CustomerProfile]):
-    """One end user's profile, and who wrote it last."""
+    """One customer's profile, and its last author."""
 
     class Meta:
         model = CustomerProfile
@@ -78,7 +78,7 @@ RESPONSE_FIELDS = frozenset(CustomerProfileSerializer.Meta.fields)
 
 
 class CreateProfileBody(RequestBody):
-    """The first that is known of an end user."""
+    """A new profile of a customer."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.PROFILE_AMEND,)
@@ -101,28 +101,28 @@ class UpdateProfileBody(RequestBody):
 
 
 def _pending_notice(profile: CustomerProfile, sent: ParsedBody) -> str:
-    """Where all memory is reviewed, an agent's words are not there yet."""
+    """Return a notice about the fields that await review, if the tenant reviews all memory."""
     held = [name for name, text in sent.only(*PROFILE_TEXTS).items() if getattr(profile, name) != text]
     return f"What you sent for {' and '.join(held)} waits for a person to approve." if held else ""
 
 
 class ProfileFilters(FilterSet):
-    """By the end user's key."""
+    """Filter by the customer's key."""
 
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
     due = ChoiceFilter(choices=DUE_CHOICES, method="by_date", help_text=f"{DUE_HELP} For people.")
     search = SearchFilter("end_user_key", "preferences", "notes")
 
     def by_date(self, rows: QuerySet[CustomerProfile], name: str, value: str) -> QuerySet[CustomerProfile]:
-        """Those of whom such a line is noted."""
+        """Return the profiles that have a line whose date has come."""
         if not self.request.auth.is_person:
-            raise NotPermitted("Only people look through lines by their dates; an agent's token does not reach them.")
+            raise NotPermitted("Only people may filter lines by date. An agent's token cannot.")
         lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
         return rows.filter(Exists(lines.filter(due_line_filters(timezone.now())[value])))
 
 
 class ProfileView(VersionedViewSet[CustomerProfile]):
-    """Profiles of the tenant's end users."""
+    """Profiles of the tenant's customers."""
 
     acts: ClassVar = {
         "create": (Act.PROFILE_AMEND,),
@@ -135,12 +135,12 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
     filterset_class = ProfileFilters
 
     def get_queryset(self) -> QuerySet[CustomerProfile]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return CustomerProfile.objects.visible_to(self.actor)
 
     @extend_schema(request=CreateProfileBody, responses={201: CustomerProfileSerializer})
     def create(self, request: Request) -> Response:
-        """Start a profile. Every agent of the tenant sees it from its next session."""
+        """Create a profile. Every agent of the tenant sees it from its next session."""
         sent = CreateProfileBody.read(request, self.actor)
         profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*PROFILE_TEXTS))
         notice = _pending_notice(profile, sent)
@@ -152,7 +152,7 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
         responses={200: CustomerProfileSerializer, 202: OpenApiResponse(CustomerProfileSerializer, LINES_PENDING_TEXT)},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Write preferences or notes; the end user counts as seen now."""
+        """Write preferences or notes. The customer's last contact is set to now."""
         profile = self.get_object()
         sent = UpdateProfileBody.read(request, self.actor, profile)
         before = profile_texts(profile)
@@ -164,12 +164,12 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
     @extend_schema(responses=ProfileLineSerializer(many=True), filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def lines(self, request: Request, pk: str) -> Response:
-        """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
+        """List the latest 200 lines with their sources and their state, newest first. People only."""
         return Response(ProfileLineSerializer(latest_lines(self.get_object(), self.actor), many=True).data)
 
     date_line = line_dates_action(set_profile_line_dates, CustomerProfileSerializer)
 
     @extend_schema(request=UpdateProfileBody, responses=CustomerProfileSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with both texts sent."""
+        """Replace the row: send both texts."""
         return self.partial_update(request, pk)

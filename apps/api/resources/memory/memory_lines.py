@@ -1,4 +1,4 @@
-"""Lines of memory and blocks: whose words each is, and what became of it (R080, R087). For people."""
+"""Lines of memory and blocks, each with its source and its state (R080, R087). For people."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,15 +21,13 @@ from apps.memory.line_dates import due_line_filters
 from apps.memory.models import MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 
-DUE_CHOICES: Final = (("review", "To look at"), ("expired", "Holds no more"))
-APPROVE_DESCRIPTION: Final = (
-    "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
-)
-DUE_HELP: Final = "Active lines: `review`, to be looked at again by now; `expired`, which hold no more."
+DUE_CHOICES: Final = (("review", "Due for review"), ("expired", "Expired"))
+APPROVE_DESCRIPTION: Final = "Approve the agent's text as it is now. The next session carries it as prose. People only."
+DUE_HELP: Final = "Active lines: `review`, due for review; `expired`, past their expiry."
 
 
 class MemoryLineSerializer(RowSerializer[MemoryLine]):
-    """One line for as long as it stood."""
+    """One line, from its first to its last version."""
 
     agent_key = agent_key()
     memory_id = serializers.IntegerField(read_only=True, allow_null=True)
@@ -62,7 +60,7 @@ class MemoryLineSerializer(RowSerializer[MemoryLine]):
 
 
 class SetLineDatesBody(RequestBody):
-    """A line as it stands, until when it holds, and from when on people look at it again; left out, neither."""
+    """A line of the text, its expiry and its review date. A date that is left out is removed."""
 
     about = frozenset[str]()
 
@@ -73,12 +71,12 @@ class SetLineDatesBody(RequestBody):
 
 
 def line_dates_action(date: Callable[..., object], shown: type[RowSerializer[Any]]) -> Callable[..., Response]:
-    """The action of a view that gives one of its texts' lines its dates."""
+    """Return the view action that sets the dates of a line in the view's text."""
 
     @extend_schema(request=SetLineDatesBody, responses=shown)
     @action(detail=True, methods=["post"], url_path="set-line-dates")
     def date_line(self: VersionedViewSet[Any], request: Request, pk: str) -> Response:
-        """Say until when a line holds, and when to look at it again."""
+        """Set the expiry and the review date of a line."""
         row = self.get_object()
         sent = SetLineDatesBody.read(request, self.actor)
         dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
@@ -89,23 +87,23 @@ def line_dates_action(date: Callable[..., object], shown: type[RowSerializer[Any
 
 
 class MemoryLineFilters(AgentFilters):
-    """By agent, text, state and whose words they are."""
+    """Filter by agent, text, state and source."""
 
     memory_id = IdFilter()
     block_id = IdFilter()
     status = ChoiceFilter(choices=MemoryLine.Status.choices)
     taint = ChoiceFilter(choices=Taint.choices)
-    review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="To be looked at by this day.")
+    review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="Due for review by this day.")
     due = ChoiceFilter(choices=DUE_CHOICES, method="by_date", help_text=DUE_HELP)
     search = SearchFilter("text", "agent__key")
 
     def by_date(self, rows: QuerySet[MemoryLine], name: str, value: str) -> QuerySet[MemoryLine]:
-        """Those whose date has come."""
+        """Return the lines whose date has come."""
         return rows.filter(due_line_filters(timezone.now())[value])
 
 
 class MemoryLineView(RowViewSet[MemoryLine]):
-    """The ledger beside memory and blocks."""
+    """The lines of memory and blocks."""
 
     queryset = MemoryLine.objects.none()
     serializer_class = MemoryLineSerializer
@@ -113,5 +111,5 @@ class MemoryLineView(RowViewSet[MemoryLine]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[MemoryLine]:
-        """All of them, for a reviewer."""
+        """Return every row; the view is for people only."""
         return MemoryLine.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

@@ -1,4 +1,4 @@
-"""Distilled tiers of agents' memory, and what became of each run (R168-R176)."""
+"""Distilled tiers of agents' memory, and the runs of the distiller (R168-R176)."""
 
 from typing import ClassVar
 
@@ -24,7 +24,7 @@ from apps.memory.tier_actions import approve_tier, clear_tier
 
 
 class MemoryTierSerializer(RowSerializer[MemoryTier]):
-    """A tier as prompts carry it, each fact with what it rests on."""
+    """A tier as prompts carry it, each fact with its evidence."""
 
     agent_key = agent_key()
 
@@ -35,7 +35,7 @@ class MemoryTierSerializer(RowSerializer[MemoryTier]):
 
 
 class TierRunSerializer(RowSerializer[TierRun]):
-    """One run; a rewrite that was refused stands in `proposed_facts`."""
+    """One run. A rewrite that was refused is in `proposed_facts`."""
 
     agent_key = agent_key()
 
@@ -59,7 +59,7 @@ class TierRunSerializer(RowSerializer[TierRun]):
 
 
 class UpdateTierBody(RequestBody):
-    """Other facts: a line each, with a hyphen; `- !` leads what stays for good."""
+    """New facts: one line each, starting with a hyphen; `- !` marks a fact that stays permanently."""
 
     shown = frozenset(MemoryTierSerializer.Meta.fields)
     acts = (Act.TIER_AMEND,)
@@ -71,7 +71,7 @@ class UpdateTierBody(RequestBody):
 
 
 class RunTierBody(RequestBody):
-    """Which tier of which agent."""
+    """The tier and agent to distill."""
 
     bare = True
 
@@ -80,7 +80,7 @@ class RunTierBody(RequestBody):
 
 
 class TierFilters(AgentFilters):
-    """By agent, tier and state."""
+    """Filter by agent, tier and state."""
 
     tier = ChoiceFilter(choices=MemoryTier.Tier.choices)
     status = ChoiceFilter(choices=MemoryTier.Status.choices)
@@ -88,14 +88,14 @@ class TierFilters(AgentFilters):
 
 
 class TierRunFilters(AgentFilters):
-    """By agent, tier and verdict."""
+    """Filter by agent, tier and verdict."""
 
     tier = ChoiceFilter(choices=MemoryTier.Tier.choices)
     verdict = ChoiceFilter(choices=TierRun.Verdict.choices)
 
 
 class TierView(VersionedViewSet[MemoryTier]):
-    """Tiers of the tenant's agents; an agent sees its own."""
+    """Tiers of the tenant's agents. An agent sees its own."""
 
     acts: ClassVar = {
         "partial_update": (Act.TIER_AMEND,),
@@ -108,12 +108,12 @@ class TierView(VersionedViewSet[MemoryTier]):
     filterset_class = TierFilters
 
     def get_queryset(self) -> QuerySet[MemoryTier]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return MemoryTier.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=UpdateTierBody, responses=MemoryTierSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Correct what is remembered. The next rewrite starts from this. People only."""
+        """Correct a tier. The next rewrite starts from this text. People only."""
         row = self.get_object()
         sent = UpdateTierBody.read(request, self.actor, row)
         why = sent.reason
@@ -122,7 +122,7 @@ class TierView(VersionedViewSet[MemoryTier]):
 
     @extend_schema(request=UpdateTierBody, responses=MemoryTierSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; a tier has nothing but its facts."""
+        """Same as PATCH: a tier has no other field than its facts."""
         return self.partial_update(request, pk)
 
     approve = decision_action(
@@ -130,13 +130,13 @@ class TierView(VersionedViewSet[MemoryTier]):
         Act.TIER_APPROVE,
         approve_tier,
         MemoryTierSerializer,
-        "Vouch for what was distilled. The next session carries it as prose. People only.",
+        "Approve the distilled text. The next session carries it as prose. People only.",
     )
 
     @extend_schema(request=DecisionBody, responses={204: None})
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, pk: str) -> Response:
-        """Take it away; the next run begins it anew. People only."""
+        """Delete the tier. The next run starts it again. People only."""
         row = self.get_object()
         sent = DecisionBody.read(request, self.actor)
         clear_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
@@ -145,14 +145,14 @@ class TierView(VersionedViewSet[MemoryTier]):
     @extend_schema(request=RunTierBody, responses={202: None})
     @action(detail=False, methods=["post"])
     def run(self, request: Request) -> Response:
-        """Have a tier distilled within a minute; `tier-runs` tells what comes of it. People only."""
+        """Distill a tier within a minute. `tier-runs` shows the result. People only."""
         sent = RunTierBody.read(request, self.actor)
         run_tier(agent_id_named(sent.values["agent_key"], self.actor), sent.values["tier"], actor=self.actor)
         return Response(status=202)
 
 
 class TierRunView(RowViewSet[TierRun]):
-    """Every run of the distiller."""
+    """Runs of the distiller."""
 
     queryset = TierRun.objects.none()
     serializer_class = TierRunSerializer
@@ -160,5 +160,5 @@ class TierRunView(RowViewSet[TierRun]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[TierRun]:
-        """All of them, for people."""
+        """Return every row; the view is for people only."""
         return TierRun.objects.filter(tenant_id=self.actor.tenant_id).select_related("agent")

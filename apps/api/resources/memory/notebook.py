@@ -1,4 +1,4 @@
-"""The notebook: reminders, tasks and scratch of agents. Agents write, finish and drop their own (R177)."""
+"""The notebook: reminders, tasks and scratch notes of agents. Agents write, finish and drop their own (R177)."""
 
 from typing import ClassVar
 
@@ -25,10 +25,12 @@ NOTE_FIELDS = ("kind", "text", "due_at", "end_user_key")
 
 
 class NoteSerializer(RowSerializer[Note]):
-    """One note, and who wrote it."""
+    """One note, and its author."""
 
     agent_key = agent_key()
-    conversation_id = IntegerField(allow_null=True, read_only=True, help_text="In which it was written; null: in none.")
+    conversation_id = IntegerField(
+        allow_null=True, read_only=True, help_text="The conversation in which it was written; null: none."
+    )
 
     class Meta:
         model = Note
@@ -43,12 +45,12 @@ RESPONSE_FIELDS = frozenset(NoteSerializer.Meta.fields)
 
 
 class WriteNoteBody(RequestBody):
-    """Something to keep in mind."""
+    """A new note."""
 
     acts = (Act.NOTE_WRITE,)
     shown = RESPONSE_FIELDS
 
-    agent_key = StrictTextField(required=False, help_text="Left out by an agent: itself.")
+    agent_key = StrictTextField(required=False, help_text="Left out by an agent: the agent itself.")
     kind = ChoiceField(Note.Kind.choices)
     text = StrictTextField(help_text="One to a few lines.")
     due_at = DateTimeField(required=False, allow_null=True, help_text="A reminder needs it, scratch has none.")
@@ -58,7 +60,7 @@ class WriteNoteBody(RequestBody):
 
 
 class UpdateNoteBody(RequestBody):
-    """Other words, or another time."""
+    """A new text or time."""
 
     acts = (Act.NOTE_AMEND,)
     shown = RESPONSE_FIELDS
@@ -70,7 +72,7 @@ class UpdateNoteBody(RequestBody):
 
 
 class NoteFilters(AgentFilters):
-    """By agent, customer, kind and state."""
+    """Filter by agent, customer, kind and state."""
 
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
     kind = ChoiceFilter(choices=Note.Kind.choices)
@@ -79,7 +81,7 @@ class NoteFilters(AgentFilters):
 
 
 class NoteView(RowViewSet[Note]):
-    """Notes; an agent sees its own."""
+    """Notes. An agent sees its own."""
 
     acts: ClassVar = {
         "create": (Act.NOTE_WRITE,),
@@ -93,12 +95,12 @@ class NoteView(RowViewSet[Note]):
     filterset_class = NoteFilters
 
     def get_queryset(self) -> QuerySet[Note]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Note.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=WriteNoteBody, responses={201: NoteSerializer})
     def create(self, request: Request) -> Response:
-        """Note something. Sessions that open from now on may be told."""
+        """Write a note. Sessions that open from now on may carry it."""
         sent = WriteNoteBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         taint = self._taint_of(sent.values["text"])
@@ -107,7 +109,7 @@ class NoteView(RowViewSet[Note]):
 
     @extend_schema(request=UpdateNoteBody, responses=NoteSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say it otherwise, or put it off."""
+        """Change the text, or postpone the note."""
         note = self.get_object()
         sent = UpdateNoteBody.read(request, self.actor, note)
         values = sent.only("text", "due_at")
@@ -117,14 +119,18 @@ class NoteView(RowViewSet[Note]):
 
     @extend_schema(request=UpdateNoteBody, responses=NoteSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     finish = decision_action(
-        "finish", Act.NOTE_FINISH, finish_note, NoteSerializer, "It was done; no later session is told of it."
+        "finish", Act.NOTE_FINISH, finish_note, NoteSerializer, "Mark the note as done. No later session carries it."
     )
     drop = decision_action(
-        "drop", Act.NOTE_DROP, drop_note, NoteSerializer, "It no longer matters; no later session is told of it."
+        "drop",
+        Act.NOTE_DROP,
+        drop_note,
+        NoteSerializer,
+        "Drop a note that no longer matters. No later session carries it.",
     )
 
     def _taint_of(self, text: str) -> Taint:

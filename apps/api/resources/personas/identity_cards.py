@@ -1,4 +1,4 @@
-"""Identity cards: whom an agent represents, always or on one line (R186, R187)."""
+"""Identity cards: whom an agent represents, in general or on one line (R186, R187)."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ WRITTEN_FIELDS = ("line_key", *CARD_FIELDS)
 
 
 class IdentityCardSerializer(RowSerializer[IdentityCard]):
-    """A card; an empty `line_key` marks the agent's own."""
+    """An identity card. An empty `line_key` marks the agent's own card."""
 
     agent_key = agent_key()
 
@@ -36,7 +36,7 @@ RESPONSE_FIELDS = frozenset(IdentityCardSerializer.Meta.fields)
 
 
 class _IdentityCardBody(RequestBody):
-    """What people may write on a card."""
+    """The fields of a card that people may write."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.IDENTITY_CARD_WRITE,)
@@ -52,13 +52,13 @@ class _IdentityCardBody(RequestBody):
 
 
 class CreateIdentityCardBody(_IdentityCardBody):
-    """A card of an agent, its own or one line's."""
+    """A new card of an agent, in general or for one line."""
 
     agent_key = StrictTextField()
 
 
 class UpdateIdentityCardBody(_IdentityCardBody):
-    """New words on a card."""
+    """New texts of a card."""
 
     whole = CARD_FIELDS
 
@@ -67,14 +67,14 @@ class UpdateIdentityCardBody(_IdentityCardBody):
 
 
 class IdentityCardFilters(AgentFilters):
-    """By agent and line."""
+    """Filter by agent and line."""
 
     line_key = CharFilter(help_text="Key of the line.")
     search = SearchFilter("agent__key", "line_key", "business_name", "assigned_name")
 
 
 class IdentityCardView(VersionedViewSet[IdentityCard]):
-    """Cards of the tenant's agents; an agent sees its own and writes none."""
+    """Identity cards of the tenant's agents. An agent sees its own and writes none."""
 
     acts: ClassVar = {
         "create": (Act.IDENTITY_CARD_WRITE,),
@@ -85,12 +85,12 @@ class IdentityCardView(VersionedViewSet[IdentityCard]):
     filterset_class = IdentityCardFilters
 
     def get_queryset(self) -> QuerySet[IdentityCard]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return IdentityCard.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateIdentityCardBody, responses={201: IdentityCardSerializer})
     def create(self, request: Request) -> Response:
-        """Say whom an agent represents. Its next session reads it. People only."""
+        """Create a card that says whom an agent represents. Its next session carries it. People only."""
         authorize(self.actor, Act.IDENTITY_CARD_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateIdentityCardBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -99,7 +99,7 @@ class IdentityCardView(VersionedViewSet[IdentityCard]):
 
     @extend_schema(request=UpdateIdentityCardBody, responses=IdentityCardSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change what the card says. Sessions already open keep what they started with."""
+        """Change a card. Open sessions keep the text they started with."""
         card = self.get_object()
         sent = UpdateIdentityCardBody.read(request, self.actor, card)
         reason = sent.reason
@@ -110,5 +110,5 @@ class IdentityCardView(VersionedViewSet[IdentityCard]):
 
     @extend_schema(request=UpdateIdentityCardBody, responses=IdentityCardSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with every text sent."""
+        """Replace the row: send every text."""
         return self.partial_update(request, pk)

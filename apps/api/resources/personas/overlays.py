@@ -26,7 +26,7 @@ from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 
 
 class OverlaySerializer(RowSerializer[PersonaOverlay]):
-    """What is read after the persona; an empty text is no overlay."""
+    """A text that follows the persona in the prompt. An empty text means no overlay."""
 
     agent_key = agent_key()
 
@@ -40,7 +40,7 @@ RESPONSE_FIELDS = frozenset(OverlaySerializer.Meta.fields)
 
 
 class CreateOverlayBody(RequestBody):
-    """The first overlay of an agent."""
+    """A new overlay of an agent."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.OVERLAY_WRITE,)
@@ -50,7 +50,7 @@ class CreateOverlayBody(RequestBody):
 
 
 class UpdateOverlayBody(RequestBody):
-    """The full new text; empty, the overlay is cleared."""
+    """The full new text. An empty text clears the overlay."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.OVERLAY_WRITE,)
@@ -62,13 +62,13 @@ class UpdateOverlayBody(RequestBody):
 
 
 class OverlayFilters(AgentFilters):
-    """By agent and words."""
+    """Filter by agent and words."""
 
     search = SearchFilter("agent__key", "text")
 
 
 class OverlayView(VersionedViewSet[PersonaOverlay]):
-    """Overlays of the tenant's agents; an agent sees its own and writes none."""
+    """Persona overlays of the tenant's agents. An agent sees its own and writes none."""
 
     acts: ClassVar = {
         "create": (Act.OVERLAY_WRITE,),
@@ -79,12 +79,12 @@ class OverlayView(VersionedViewSet[PersonaOverlay]):
     filterset_class = OverlayFilters
 
     def get_queryset(self) -> QuerySet[PersonaOverlay]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return PersonaOverlay.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateOverlayBody, responses={201: OverlaySerializer})
     def create(self, request: Request) -> Response:
-        """Add to an agent's personality. Its next session reads it. People only."""
+        """Create an overlay of an agent's persona. Its next session carries it. People only."""
         authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateOverlayBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -93,7 +93,7 @@ class OverlayView(VersionedViewSet[PersonaOverlay]):
 
     @extend_schema(request=UpdateOverlayBody, responses=OverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Replace the text. Sessions already open keep what they started with."""
+        """Replace the text. Open sessions keep the text they started with."""
         overlay = self.get_object()
         sent = UpdateOverlayBody.read(request, self.actor, overlay)
         reason = sent.reason
@@ -102,15 +102,15 @@ class OverlayView(VersionedViewSet[PersonaOverlay]):
 
     @extend_schema(request=UpdateOverlayBody, responses=OverlaySerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; an overlay has nothing but its text."""
+        """Same as PATCH: an overlay has no other field than its text."""
         return self.partial_update(request, pk)
 
 
-MEMBER_OVERLAY_HELP = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
+MEMBER_OVERLAY_HELP = f"At most {MEMBER_OVERLAY_CHARACTERS} characters. Empty: no overlay."
 
 
 class MemberOverlaySerializer(RowSerializer[MemberOverlay]):
-    """What the member asked of an assistant; `pending_text` is the assistant's own version, which the member reads first."""
+    """A member's instructions to an assistant. `pending_text` is the assistant's own version, which the member reviews first."""
 
     agent_key = agent_key()
 
@@ -121,7 +121,7 @@ class MemberOverlaySerializer(RowSerializer[MemberOverlay]):
 
 
 class CreateMemberOverlayBody(RequestBody):
-    """The first words for an assistant."""
+    """New instructions to an assistant."""
 
     acts = (Act.MEMBER_OVERLAY_WRITE,)
     shown = frozenset(MemberOverlaySerializer.Meta.fields)
@@ -131,18 +131,18 @@ class CreateMemberOverlayBody(RequestBody):
 
 
 class UpdateMemberOverlayBody(RequestBody):
-    """The full new text; what waited is settled with it."""
+    """The full new text. A pending version of the assistant is settled with it."""
 
     acts = (Act.MEMBER_OVERLAY_WRITE,)
     shown = frozenset(MemberOverlaySerializer.Meta.fields)
     whole = ("text",)
 
     text = StrictTextField(required=False, help_text=MEMBER_OVERLAY_HELP)
-    version = StrictIntegerField(required=False, help_text="The version of the words that was read.")
+    version = StrictIntegerField(required=False, help_text="The version of the text that was read.")
 
 
 class MemberOverlayView(RowViewSet[MemberOverlay]):
-    """The words of the member who asks, one row for each assistant."""
+    """The acting member's instructions, one row for each assistant."""
 
     acts: ClassVar = {"create": (Act.MEMBER_OVERLAY_WRITE,), "partial_update": (Act.MEMBER_OVERLAY_WRITE,)}
     queryset = MemberOverlay.objects.none()
@@ -151,12 +151,12 @@ class MemberOverlayView(RowViewSet[MemberOverlay]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[MemberOverlay]:
-        """Nobody else's."""
+        """Return the rows of the acting member only."""
         return MemberOverlay.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateMemberOverlayBody, responses={201: MemberOverlaySerializer})
     def create(self, request: Request) -> Response:
-        """Say for the first time how an assistant is to work for you. Its next session begins so."""
+        """Write your first instructions to an assistant. Its next session starts with them."""
         authorize(self.actor, Act.MEMBER_OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateMemberOverlayBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -166,7 +166,7 @@ class MemberOverlayView(RowViewSet[MemberOverlay]):
 
     @extend_schema(request=UpdateMemberOverlayBody, responses=MemberOverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say it anew. Sessions already open keep what they started with."""
+        """Change your instructions. Open sessions keep the text they started with."""
         overlay = self.get_object()
         sent = UpdateMemberOverlayBody.read(request, self.actor, overlay)
         write_member_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at)
@@ -174,5 +174,5 @@ class MemberOverlayView(RowViewSet[MemberOverlay]):
 
     @extend_schema(request=UpdateMemberOverlayBody, responses=MemberOverlaySerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; there is nothing but the text."""
+        """Same as PATCH: the text is the only field."""
         return self.partial_update(request, pk)

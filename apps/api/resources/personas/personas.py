@@ -42,14 +42,14 @@ from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 
 
 class WaitingProposalSerializer(Serializer[Any]):
-    """Which proposal stands in `proposed_patch`, and in which version: what whoever settles it has to name."""
+    """The id and version of the proposal in `proposed_patch`. A decision on it must name both."""
 
     id = IntegerField(read_only=True)
     version = IntegerField(read_only=True)
 
 
 class PersonaSerializer(RowSerializer[Persona]):
-    """A persona with what its agent proposes."""
+    """A persona, with the patch that its agent proposes."""
 
     agent_key = agent_key()
     proposed_patch = CharField(
@@ -77,14 +77,14 @@ class PersonaSerializer(RowSerializer[Persona]):
 
 RESPONSE_FIELDS = frozenset(PersonaSerializer.Meta.fields)
 READ_PROPOSAL_FIELDS = ("proposal_id", "proposal_version")
-APPROVAL_PENDING_TEXT = "Others have to agree first; `Location` is the proposal, and the persona stands as it was."
+APPROVAL_PENDING_TEXT = "Other reviewers must agree first. `Location` is the proposal, and the persona is unchanged."
 PATCH_UNREAD_REFUSAL = (
-    "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
+    "A proposed patch waits. Send the id and version of the one you read, as in `proposed_patch_proposal`."
 )
 
 
 class CreatePersonaBody(RequestBody):
-    """The first persona of an agent."""
+    """A new persona of an agent."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.PERSONA_CREATE,)
@@ -124,14 +124,14 @@ class UpdatePersonaBody(RequestBody):
         required=False, help_text="With proposed_patch as null: its version that was read."
     )
     confirm_findings = StrictBooleanField(
-        required=False, help_text="With proposed_patch as null: what the scanner points at may stand."
+        required=False, help_text="With proposed_patch as null: confirms the scanner's findings."
     )
     version = StrictIntegerField(required=False)
     reason = StrictTextField(required=False)
 
 
 class PersonaFilters(AgentFilters):
-    """By agent and state."""
+    """Filter by agent and state."""
 
     status = ChoiceFilter(choices=Persona.Status.choices)
     search = SearchFilter("agent__key", "identity")
@@ -155,7 +155,7 @@ class PersonaView(VersionedViewSet[Persona]):
     filterset_class = PersonaFilters
 
     def get_queryset(self) -> QuerySet[Persona]:
-        """With the text of the proposal that waits."""
+        """Return the personas with the text of the waiting proposal."""
         waiting = (
             Proposal.objects.visible_to(self.actor)
             .open()
@@ -168,7 +168,7 @@ class PersonaView(VersionedViewSet[Persona]):
 
     @extend_schema(request=CreatePersonaBody, responses={201: PersonaSerializer})
     def create(self, request: Request) -> Response:
-        """Give an agent its persona. People only; an agent proposes a patch of the one it has."""
+        """Create an agent's persona. People only; an agent proposes a patch of an existing one."""
         authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreatePersonaBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -180,7 +180,7 @@ class PersonaView(VersionedViewSet[Persona]):
         responses={200: PersonaSerializer, 202: OpenApiResponse(PersonaSerializer, APPROVAL_PENDING_TEXT)},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
+        """Edit sections, propose a patch, or settle the waiting patch by sending it as null."""
         persona = self.get_object()
         sent = UpdatePersonaBody.read(request, self.actor, persona)
         decided = change_persona(persona, sent, actor=self.actor)
@@ -190,20 +190,20 @@ class PersonaView(VersionedViewSet[Persona]):
 
     @extend_schema(request=UpdatePersonaBody, responses=PersonaSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with every section sent."""
+        """Replace the persona: send every section."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Archive the persona: its agent falls back to the default prompt, and its history stays."""
+        """Archive the persona. Its agent uses the default prompt, and the history stays."""
         archive_persona(self.get_object(), actor=self.actor)
         return Response(status=204)
 
 
 def change_persona(persona: Persona, sent: ParsedBody, *, actor: Actor) -> DecisionResult | None:
-    """Every change a body asks for, in one transaction; the first one checks the version it was decided on.
+    """Apply every change in a body in one transaction. The first change checks the version that the sender read.
 
-    Answers what a yes to the proposed patch came to, if there was one.
+    Returns the decision on the proposed patch, if the body contains one.
     """
     refuse_stale(persona, sent.read_at)
     decided = None
@@ -225,7 +225,7 @@ def change_persona(persona: Persona, sent: ParsedBody, *, actor: Actor) -> Decis
 
 def _settle_patch(persona: Persona, sections: dict[str, Any], sent: ParsedBody, actor: Actor) -> DecisionResult | None:
     if not actor.is_person:
-        raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
+        raise NotPermitted("Only an operator may clear a proposed patch. Send the text that you propose now instead.")
     reason = sent.reason
     patches = Proposal.objects.visible_to(actor).open().about(persona).filter(kind=Proposal.Kind.PERSONA_PATCH)
     proposal = patches.first()
@@ -235,7 +235,7 @@ def _settle_patch(persona: Persona, sections: dict[str, Any], sent: ParsedBody, 
         return None
     proposal_read_at = _proposal_version_read(proposal, sent)
     if sections:
-        # The version that was read stands for the bytes; it is compared once more under the lock.
+        # The version that was read identifies the bytes. It is compared again under the lock.
         yes = ApprovalRequest(
             proposal.content_sha256,
             sections,
@@ -248,19 +248,21 @@ def _settle_patch(persona: Persona, sections: dict[str, Any], sent: ParsedBody, 
     if reason.strip():
         reject_proposal(proposal, actor=actor, reason=reason, read_at=proposal_read_at)
         return None
-    raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
+    raise ValidationError(
+        {"reason": ["Give a reason for declining the proposed patch, or send the sections it changes."]}
+    )
 
 
 def _proposal_version_read(proposal: Proposal, sent: ParsedBody) -> int:
-    """The version the sender read; the id goes with it, for a proposal that followed counts from 1 again."""
+    """Return the version that the sender read. The id is compared too, because a later proposal starts again at version 1."""
     missing = [name for name in READ_PROPOSAL_FIELDS if name not in sent.values]
     if missing:
         raise ValidationError({name: [PATCH_UNREAD_REFUSAL] for name in missing})
     if sent.values["proposal_id"] != proposal.pk:
-        raise Conflict("Another proposed patch waits than the one you read. Read the persona again.")
+        raise Conflict("The waiting patch is not the one you read. Read the persona again.")
     return int(sent.values["proposal_version"])
 
 
 def _refuse_settled_patch(sent: ParsedBody) -> None:
     if sent.only(*READ_PROPOSAL_FIELDS):
-        raise Conflict("The proposed patch you read is settled already. Read the persona again.")
+        raise Conflict("The proposed patch you read was decided already. Read the persona again.")

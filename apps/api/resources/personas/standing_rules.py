@@ -1,4 +1,4 @@
-"""Rules: what every agent of the organisation keeps to, or one agent does (R052, R053, R188)."""
+"""Standing rules: rules that every agent of the organisation follows, or one agent (R052, R053, R188)."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ RULE_FIELDS = ("text", "position")
 
 
 class StandingRuleSerializer(RowSerializer[StandingRule]):
-    """A rule; without an agent it is the organisation's."""
+    """A rule. One without an agent applies to the whole organisation."""
 
     agent_key = CharField(
         source="agent.key", read_only=True, allow_null=True, help_text="Null for a rule of the organisation."
@@ -39,20 +39,20 @@ RESPONSE_FIELDS = frozenset(StandingRuleSerializer.Meta.fields)
 
 
 class AddRuleBody(RequestBody):
-    """A rule of an agent, or of the organisation."""
+    """A new rule of an agent, or of the organisation."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.RULE_ADD,)
 
     agent_key = StrictTextField(
-        required=False, allow_null=True, help_text="Left out or null, the rule is the organisation's."
+        required=False, allow_null=True, help_text="Left out or null: the rule applies to the whole organisation."
     )
     text = StrictTextField()
     position = StrictIntegerField(required=False, min_value=0)
 
 
 class UpdateRuleBody(RequestBody):
-    """New words, another place, or a status."""
+    """A new text, position or status."""
 
     shown = RESPONSE_FIELDS
     acts = (
@@ -70,14 +70,14 @@ class UpdateRuleBody(RequestBody):
 
 
 class RuleFilters(AgentFilters):
-    """By agent and status."""
+    """Filter by agent and status."""
 
     status = ChoiceFilter(choices=StandingRule.Status.choices)
     search = SearchFilter("agent__key", "text")
 
 
 class RuleView(VersionedViewSet[StandingRule]):
-    """Rules of the tenant; an agent sees the organisation's and its own, and writes none."""
+    """Rules of the tenant. An agent sees the organisation's and its own, and writes none."""
 
     acts: ClassVar = {
         "create": (Act.RULE_ADD,),
@@ -94,12 +94,12 @@ class RuleView(VersionedViewSet[StandingRule]):
     filterset_class = RuleFilters
 
     def get_queryset(self) -> QuerySet[StandingRule]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return StandingRule.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=AddRuleBody, responses={201: StandingRuleSerializer})
     def create(self, request: Request) -> Response:
-        """Lay down a rule. The next sessions of whoever it binds keep to it. People only."""
+        """Create a rule. The next sessions of the agents it applies to carry it. People only."""
         authorize(self.actor, Act.RULE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = AddRuleBody.read(request, self.actor)
         named = sent.values.get("agent_key")
@@ -109,7 +109,7 @@ class RuleView(VersionedViewSet[StandingRule]):
 
     @extend_schema(request=UpdateRuleBody, responses=StandingRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Reword a rule, move it, retire it or bring it back."""
+        """Reword a rule, move it, retire it or reactivate it."""
         rule = self.get_object()
         sent = UpdateRuleBody.read(request, self.actor, rule)
         change_rule(rule, sent, actor=self.actor)
@@ -117,18 +117,18 @@ class RuleView(VersionedViewSet[StandingRule]):
 
     @extend_schema(request=UpdateRuleBody, responses=StandingRuleSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with the text sent."""
+        """Replace the rule: send its text."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Retire the rule: future sessions go without it, and its history stays."""
+        """Retire the rule. Later sessions do not carry it, and its history stays."""
         retire_rule(self.get_object(), actor=self.actor)
         return Response(status=204)
 
 
 def change_rule(rule: StandingRule, sent: ParsedBody, *, actor: Actor) -> None:
-    """Every change a body asks for, in one transaction, decided on the version that was read."""
+    """Apply every change in a body in one transaction, based on the version that the sender read."""
     refuse_stale(rule, sent.read_at)
     reason, worded = sent.reason, sent.only(*RULE_FIELDS)
     if worded:

@@ -1,4 +1,4 @@
-"""Comments: what people say to each other about a proposal. For people; an agent reads what it is asked in `revision_request`."""
+"""Comments of people on proposals. Agents do not see them; an agent reads `revision_request` instead."""
 
 from typing import ClassVar
 
@@ -24,12 +24,16 @@ from apps.review.rules import COMMENT_CHARACTERS
 
 
 class CommentSerializer(RowSerializer[Comment]):
-    """One comment; a withdrawn one says nothing any more."""
+    """One comment. A withdrawn one has no text any more."""
 
     agent_key = serializers.CharField(
-        source="agent.key", default=None, allow_null=True, read_only=True, help_text="Null: of no one agent."
+        source="agent.key",
+        default=None,
+        allow_null=True,
+        read_only=True,
+        help_text="Null: the proposal concerns no single agent.",
     )
-    proposal_id = serializers.IntegerField(read_only=True, help_text="What it is about.")
+    proposal_id = serializers.IntegerField(read_only=True, help_text="The proposal of the comment.")
 
     class Meta:
         model = Comment
@@ -38,7 +42,7 @@ class CommentSerializer(RowSerializer[Comment]):
 
 
 class AddCommentBody(RequestBody):
-    """What to say about which proposal."""
+    """The proposal and the text of the comment."""
 
     acts = (Act.COMMENT_ADD,)
     shown = frozenset(CommentSerializer.Meta.fields)
@@ -48,15 +52,15 @@ class AddCommentBody(RequestBody):
 
 
 class CommentFilters(AgentFilters):
-    """By proposal, agent and state."""
+    """Filter by proposal, agent and state."""
 
-    proposal_id = IdFilter(help_text="The proposal they are about.")
+    proposal_id = IdFilter(help_text="The proposal of the comments.")
     status = ChoiceFilter(choices=Comment.Status.choices)
     search = SearchFilter("text")
 
 
 class CommentView(RowViewSet[Comment]):
-    """Comments on the tenant's proposals, the latest first."""
+    """Comments on the tenant's proposals, newest first."""
 
     acts: ClassVar = {"create": (Act.COMMENT_ADD,), "withdraw": (Act.COMMENT_WITHDRAW,)}
     queryset = Comment.objects.none()
@@ -65,12 +69,12 @@ class CommentView(RowViewSet[Comment]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Comment]:
-        """All of them, withdrawn ones without their words."""
+        """Return all comments, withdrawn ones without their text."""
         return Comment.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=AddCommentBody, responses={201: CommentSerializer})
     def create(self, request: Request) -> Response:
-        """Say something to whoever else decides on a proposal. It changes nothing of it."""
+        """Comment on a proposal, for other reviewers. The proposal does not change."""
         authorize(self.actor, Act.COMMENT_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = AddCommentBody.read(request, self.actor)
         comment = add_comment(
@@ -83,7 +87,7 @@ class CommentView(RowViewSet[Comment]):
         Act.COMMENT_WITHDRAW,
         withdraw_comment,
         CommentSerializer,
-        "Take one's own comment back: its words stay in the history of changes alone.",
+        "Withdraw your own comment. Its text stays in the change history only.",
     )
 
     def _find_proposal(self, proposal_id: int) -> Proposal:

@@ -1,4 +1,4 @@
-"""What a person sends to decide on a proposal, and how the names of states to reach become decisions."""
+"""Request bodies for decisions on proposals, and the mapping from target states to decisions."""
 
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import ChoiceField, DateTimeField, DictField
@@ -30,13 +30,13 @@ BULK_ACTIONS = (
 
 
 class ProposalTransitionBody(RequestBody):
-    """What a person decided, by the state to reach. A persona's patch is free text: what it comes to is sent along.
+    """A decision, named by the state to reach. For a persona's free-text patch the resulting sections are sent along.
 
-    `open` takes up again what was rejected or expired, releases what is held, and undoes what one applied a moment ago.
+    `open` reopens a rejected or expired proposal, releases a quarantined one, and undoes one that was just applied.
     """
 
     to = ChoiceField([state.value for state in TARGET_STATES])
-    content = DictField(required=False, help_text="For applied: the words as the reviewer changed them.")
+    content = DictField(required=False, help_text="For applied: the text as the reviewer edited it.")
     reviewed_sha256 = StrictTextField(
         required=False, help_text="For applied: the `content_sha256` that was read, beside or instead of `version`."
     )
@@ -46,7 +46,7 @@ class ProposalTransitionBody(RequestBody):
     defaults = StrictTextField(required=False)
     goals = StrictTextField(required=False)
     target_version = StrictIntegerField(
-        required=False, help_text="The persona's version that stood beside the proposal."
+        required=False, help_text="The persona's version that was shown with the proposal."
     )
     version = StrictIntegerField(required=False, help_text="The proposal's version that was read; applied needs it.")
     reason_code = ChoiceField(Proposal.Reason.choices, required=False)
@@ -55,33 +55,33 @@ class ProposalTransitionBody(RequestBody):
 
 
 class SubmitProposalBody(RequestBody):
-    """A change that its author may not make, or wants others to look at first."""
+    """A change that its author may not make, or wants others to review first."""
 
     kind = ChoiceField(Proposal.Kind.choices)
     target_id = StrictIntegerField(
-        required=False, allow_null=True, help_text="What it is about; for rule.lines an agent, or null for everybody."
+        required=False, allow_null=True, help_text="The target row; for rule.lines an agent, or null for all agents."
     )
     content = DictField(required=False)
     rationale = StrictTextField(required=False, max_length=4_000)
 
 
 class ApprovalBody(RequestBody):
-    """A yes to exactly the bytes that were read."""
+    """An approval of exactly the bytes that were read."""
 
     reviewed_sha256 = StrictTextField(help_text="The `content_sha256` that was read.")
-    content = DictField(required=False, help_text="The words as the reviewer changed them; left out, they stay.")
+    content = DictField(required=False, help_text="The text as the reviewer edited it. Left out: unchanged.")
     confirm_findings = StrictBooleanField(
-        required=False, help_text="True, with a reason: what the scanner points at may stand."
+        required=False, help_text="True, with a reason: confirms the scanner's findings."
     )
     target_version = StrictIntegerField(
-        required=False, help_text="The target's version that stood beside the proposal."
+        required=False, help_text="The target's version that was shown with the proposal."
     )
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
     reason = StrictTextField(required=False)
 
 
 class RejectProposalBody(RequestBody):
-    """A no, and why in a word; other words are welcome."""
+    """A rejection, with a reason code and an optional explanation."""
 
     about = RequestBody.about - {"reason"}
 
@@ -91,27 +91,27 @@ class RejectProposalBody(RequestBody):
 
 
 class RevisionRequestBody(RequestBody):
-    """What the agent should say otherwise."""
+    """A request to the agent to revise the proposal."""
 
     revision_request = StrictTextField()
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class SnoozeBody(RequestBody):
-    """Until when it is put off."""
+    """The time until which the proposal is snoozed."""
 
     until = DateTimeField(allow_null=True)
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class RebaseProposalBody(OptionalVersionBody):
-    """The words over what is live now; left out, they stay."""
+    """A new text over the live content. Left out: the proposal's text stays."""
 
     content = DictField(required=False)
 
 
 def approval_request(sent: ParsedBody) -> ApprovalRequest:
-    """The body as a reviewer's yes."""
+    """Return the approval request that the body describes."""
     values = sent.values
     return ApprovalRequest(
         values["reviewed_sha256"],
@@ -124,7 +124,7 @@ def approval_request(sent: ParsedBody) -> ApprovalRequest:
 
 
 def transition_proposal(proposal: Proposal, sent: ParsedBody, *, actor: Actor) -> bool:
-    """Carry out what a person decided; whether it is done, or others have to agree."""
+    """Perform a decision. Return true if it took effect, false if other reviewers must agree first."""
     check_transition(proposal, "state", sent.values["to"])
     to, reason = sent.values["to"], sent.reason
     if to == State.APPLIED:
@@ -132,7 +132,7 @@ def transition_proposal(proposal: Proposal, sent: ParsedBody, *, actor: Actor) -
     if to == State.OPEN:
         _reopen(proposal, sent, reason, actor)
     elif not reason.strip():
-        raise ValidationError({"reason": ["Say why; the reason stays with the proposal."]})
+        raise ValidationError({"reason": ["Send a reason. It stays with the proposal."]})
     elif to == State.QUARANTINED:
         quarantine_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
     else:
@@ -153,19 +153,22 @@ def _reopen(proposal: Proposal, sent: ParsedBody, reason: str, actor: Actor) -> 
 def _transition_approval(proposal: Proposal, sent: ParsedBody) -> ApprovalRequest:
     seen = sent.values.get("reviewed_sha256")
     if sent.read_at is None and seen is None:
-        raise ValidationError({"version": ["Say which text you read: send the version of the proposal you decide on."]})
+        raise ValidationError({"version": ["Send the version of the proposal that you read and decide on."]})
     sections = sent.only(*SECTIONS)
     target_version = sent.values.get("target_version")
     if proposal.kind not in {Proposal.Kind.PERSONA_PATCH, Proposal.Kind.PERSONA_FIELDS}:
         _refuse_persona_sections(sent)
     confirmed, reason = sent.values.get("confirm_findings", False), sent.reason
     content = sent.values.get("content", sections or None)
-    # The version that was read stands for the bytes; it is compared once more under the lock.
+    # The version that was read identifies the bytes. It is compared again under the lock.
     return ApprovalRequest(seen or proposal.content_sha256, content, confirmed, reason, sent.read_at, target_version)
 
 
 def _refuse_persona_sections(sent: ParsedBody) -> None:
     if foreign := sent.only(*SECTIONS):
         raise ValidationError(
-            {name: ["This belongs to a persona; this proposal is about something else."] for name in foreign}
+            {
+                name: ["This field is for proposals about a persona. This proposal is about another kind of row."]
+                for name in foreign
+            }
         )

@@ -18,7 +18,7 @@ from apps.runtime.explain.impact import Impact, ImpactCost
 
 
 class SlotChangeSerializer(Serializer[SlotSizeDiff]):
-    """A slot whose text would be another; 0 bytes is a slot that is left out."""
+    """A slot whose text would change. 0 bytes is a slot that is left out."""
 
     slot = IntegerField()
     bytes_before = IntegerField(source="before")
@@ -26,43 +26,51 @@ class SlotChangeSerializer(Serializer[SlotSizeDiff]):
 
 
 class PromptChangeSerializer(Serializer[PromptSizeDiff]):
-    """What becomes of one agent's prompt, in bytes of UTF-8."""
+    """The change of one agent's prompt, in bytes of UTF-8."""
 
     slots = ListField(child=SlotChangeSerializer())
     bytes_added = IntegerField(source="added")
-    bytes_rewritten = IntegerField(source="rewritten", help_text="Of slots 1-4, behind the first byte that differs.")
-    bytes_shared = IntegerField(source="shared", help_text="Slots 1-4 as they would be.")
+    bytes_rewritten = IntegerField(
+        source="rewritten", help_text="Bytes of slots 1-4 after the first byte that differs."
+    )
+    bytes_shared = IntegerField(source="shared", help_text="Bytes of slots 1-4 after the change.")
 
 
 class CacheCostSerializer(Serializer[ImpactCost]):
-    """Estimated, in millionths of a US dollar."""
+    """Estimated cost, in millionths of a US dollar."""
 
-    once_micro_usd = IntegerField(source="once", help_text="What a cache writes anew.")
-    per_thousand_conversations_micro_usd = IntegerField(source="per_thousand", help_text="More, or less.")
+    once_micro_usd = IntegerField(source="once", help_text="One-time cost of writing the cache again.")
+    per_thousand_conversations_micro_usd = IntegerField(
+        source="per_thousand", help_text="Change of the cost for a thousand conversations; may be negative."
+    )
 
 
 class ImpactSerializer(Serializer[Impact]):
-    """Counts are of the last thirty days, the latest 10,000 sessions at most."""
+    """The impact of an approval. Counts cover the last thirty days, and at most the latest 10,000 sessions."""
 
-    agents = IntegerField(help_text="Whose prompts carry what would change.")
+    agents = IntegerField(help_text="Number of agents whose prompts carry the changed content.")
     sessions = IntegerField()
     sessions_a_day = FloatField()
     customers = IntegerField()
-    schedules = IntegerField(help_text="Approved ones of these agents, or that follow this skill.")
-    callers = IntegerField(help_text="Permissions of other agents to ask these.")
-    fetched = IntegerField(allow_null=True, help_text="Conversations that fetched the skill; null for everything else.")
-    agent_key = SerializerMethodField(help_text="Whose prompt was compared: of several agents, the busiest.")
-    prompt = PromptChangeSerializer(allow_null=True, help_text="Null where the agent does not learn.")
-    tokens_short = IntegerField(source="short_of", help_text="What slots 1-4 lack until the model caches; 0 is enough.")
-    cost = CacheCostSerializer(allow_null=True, help_text="Null where the model has no price.")
+    schedules = IntegerField(help_text="Number of approved schedules of these agents, or that follow this skill.")
+    callers = IntegerField(help_text="Number of permissions of other agents to ask these.")
+    fetched = IntegerField(
+        allow_null=True, help_text="Number of conversations that fetched the skill; null for other targets."
+    )
+    agent_key = SerializerMethodField(help_text="The agent whose prompt was compared; of several agents the busiest.")
+    prompt = PromptChangeSerializer(allow_null=True, help_text="Null if learning is off for the agent.")
+    tokens_short = IntegerField(
+        source="short_of", help_text="Tokens that slots 1-4 lack for the model to cache them; 0 if they have enough."
+    )
+    cost = CacheCostSerializer(allow_null=True, help_text="Null if the model has no price.")
 
     def get_agent_key(self, reach: Impact) -> str:
-        """Empty where there is no agent."""
+        """Return the key of the agent; empty if there is none."""
         return reach.agent.key if reach.agent else ""
 
 
 class ProposalSerializer(RowSerializer[Proposal]):
-    """A change that waits, or what became of it. `content_sha256` is what an approval names."""
+    """A proposed change and its state. An approval names `content_sha256`."""
 
     agent_key = agent_key()
 
@@ -105,7 +113,7 @@ class ProposalSerializer(RowSerializer[Proposal]):
 
 
 class PriorRejectionSerializer(Serializer[Proposal]):
-    """What was rejected before, and why."""
+    """An earlier rejection and its reason."""
 
     id = IntegerField()
     reason_code = CharField()
@@ -113,7 +121,7 @@ class PriorRejectionSerializer(Serializer[Proposal]):
 
 
 class SubmittedProposalSerializer(ProposalSerializer):
-    """What was handed in, and what people said no to before."""
+    """The submitted proposal, and earlier rejections of the same change."""
 
     rejected_before = SerializerMethodField()
 
@@ -123,12 +131,12 @@ class SubmittedProposalSerializer(ProposalSerializer):
 
     @extend_schema_field(PriorRejectionSerializer(many=True))
     def get_rejected_before(self, row: Proposal) -> list[dict[str, Any]]:
-        """The last few."""
+        """Return the latest rejections."""
         return [dict(PriorRejectionSerializer(each).data) for each in self.context.get("rejected_before", [])]
 
 
 class ChangedFieldSerializer(serializers.Serializer[Any]):
-    """One field: what the proposer read, what is live, what would be."""
+    """One field: the value that the proposer read, the live value, and the proposed value."""
 
     field = serializers.CharField(source="name")
     base = serializers.JSONField(allow_null=True)
@@ -137,7 +145,7 @@ class ChangedFieldSerializer(serializers.Serializer[Any]):
 
 
 class ApprovalSerializer(serializers.Serializer[Any]):
-    """One reviewer's yes to the words that stand there."""
+    """One reviewer's approval of the current text."""
 
     by = serializers.CharField(source="user_label")
     created_at = serializers.DateTimeField()
@@ -148,53 +156,62 @@ class ApprovalSerializer(serializers.Serializer[Any]):
 
 
 class ReviewedFileSerializer(serializers.Serializer[ReviewedFile]):
-    """A file that is approved with the words."""
+    """A file that is approved together with the text."""
 
     name = serializers.CharField()
     media_type = serializers.CharField()
     size_bytes = serializers.IntegerField()
     sha256 = serializers.CharField()
     uploaded_by = serializers.CharField()
-    findings = serializers.ListField(child=serializers.CharField(), help_text="What the scanner points at in it.")
-    text = serializers.CharField(allow_null=True, help_text="Its text, or the beginning of it; null if it is none.")
-    note = serializers.CharField(help_text="What a reviewer has to look at by themselves, if anything.")
+    findings = serializers.ListField(child=serializers.CharField(), help_text="The scanner's findings in the file.")
+    text = serializers.CharField(
+        allow_null=True, help_text="The text of the file, or its beginning; null if it is not text."
+    )
+    note = serializers.CharField(help_text="A note on what the reviewer must check by hand, if anything.")
 
 
 class ReviewSheetSerializer(serializers.Serializer[ProposalSheet]):
-    """What a decision asks for, as proposal and target stand now."""
+    """Everything a decision depends on, for the proposal and its target as they are now."""
 
     effect = serializers.CharField(source="applier.consequence")
     changes = ChangedFieldSerializer(many=True, source="fields")
     risk_factors = serializers.ListField(
-        child=serializers.CharField(), source="touches", help_text="What the change reaches; it makes the risk."
+        child=serializers.CharField(),
+        source="touches",
+        help_text="Sensitive areas that the change touches. They determine the risk.",
     )
-    reviewers = serializers.IntegerField(source="panel.reviewers", help_text="How many have to agree.")
+    reviewers = serializers.IntegerField(source="panel.reviewers", help_text="Number of reviewers who must agree.")
     may_self_approve = serializers.BooleanField(
-        source="panel.may_self_approve", help_text="True: a person who proposed or edited the text may be one of them."
+        source="panel.may_self_approve",
+        help_text="True: a person who proposed or edited the text counts as a reviewer.",
     )
-    is_author = serializers.BooleanField(help_text="Whether that is you.")
+    is_author = serializers.BooleanField(help_text="Whether you proposed or edited the text.")
     approvals = ApprovalSerializer(many=True)
     findings = serializers.ListField(
-        child=serializers.CharField(), help_text="What the scanner points at and a yes has to confirm."
+        child=serializers.CharField(), help_text="The scanner's findings, which an approval must confirm."
     )
-    files = ReviewedFileSerializer(many=True, help_text="What is approved with the words.")
-    needs_rebase = serializers.BooleanField(help_text="Whether what is live is not what the proposer read.")
+    files = ReviewedFileSerializer(many=True, help_text="Files that are approved together with the text.")
+    needs_rebase = serializers.BooleanField(
+        help_text="Whether the live content has changed since the proposer read it."
+    )
     needs_edited_content = serializers.BooleanField(
-        help_text="Whether a yes has to say, field by field, what the free text comes to."
+        help_text="Whether an approval must give the resulting text of each field, because the proposal is free text."
     )
     left_out = serializers.ListField(
-        child=serializers.CharField(), help_text="The proposed sections that a reviewer did not take."
+        child=serializers.CharField(), help_text="Proposed sections that a reviewer did not adopt."
     )
-    can_undo = serializers.BooleanField(help_text="Whether a yes can be taken back for a minute.")
+    can_undo = serializers.BooleanField(
+        help_text="Whether the approval can still be undone. This is possible for a minute."
+    )
 
     def to_representation(self, instance: ProposalSheet) -> Any:
-        """Names of what is touched in the order of the alphabet."""
+        """Sort the names of touched areas."""
         shown = super().to_representation(instance)
         return {**shown, "risk_factors": sorted(shown["risk_factors"])}
 
 
 class ProposalDetailSerializer(ProposalSerializer):
-    """A proposal with what a reviewer reads beside it; for an agent, that is null."""
+    """A proposal with its review sheet, which is null for an agent."""
 
     review = serializers.SerializerMethodField()
 
@@ -204,6 +221,6 @@ class ProposalDetailSerializer(ProposalSerializer):
 
     @extend_schema_field(ReviewSheetSerializer(allow_null=True))
     def get_review(self, row: Proposal) -> dict[str, Any] | None:
-        """For people alone."""
+        """Return the review sheet, for people only."""
         sheet = self.context["sheet"]
         return None if sheet is None else dict(ReviewSheetSerializer(sheet).data)

@@ -73,51 +73,51 @@ from apps.tenants.review_settings import review_terms
 
 
 class IndentedJSONRenderer(JSONRenderer):
-    """JSON with a line for each value, as the command prints it."""
+    """Indented JSON with one value per line, as the command prints it."""
 
     def get_indent(self, accepted_media_type: str, renderer_context: Mapping[str, Any]) -> int:
         return 2
 
 
 class ProposalFilters(AgentFilters):
-    """By agent, kind, state, queue, risk, target, whose words they are and who looks at them."""
+    """Filter by agent, kind, state, queue, risk, target, source and reviewer."""
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
     state = ChoiceFilter(choices=Proposal.State.choices)
     risk = ChoiceFilter(choices=[(tier.value, tier.value) for tier in RiskTier])
-    target_type = CharFilter(help_text="personas.persona, skills.skill and the like.")
+    target_type = CharFilter(help_text="Such as personas.persona or skills.skill.")
     target_id = IdFilter()
     taint = ChoiceFilter(choices=Taint.choices)
     queue = ChoiceFilter(
-        choices=list(LABELS.items()), method="in_queue", help_text="What waits now, was put off, and so on."
+        choices=list(LABELS.items()), method="in_queue", help_text="The inbox queue: waiting, snoozed and so on."
     )
-    is_claimed_by_caller = BooleanFilter(method="by_claim", help_text="True: what you said you are looking at.")
-    is_claimed = BooleanFilter(method="by_any_claim", help_text="False: what nobody is looking at.")
-    is_overdue = BooleanFilter(method="by_age", help_text=f"True: asked for more than {OVERDUE_AFTER.days} days ago.")
+    is_claimed_by_caller = BooleanFilter(method="by_claim", help_text="True: proposals that you claimed.")
+    is_claimed = BooleanFilter(method="by_any_claim", help_text="False: proposals that nobody claimed.")
+    is_overdue = BooleanFilter(method="by_age", help_text=f"True: proposed more than {OVERDUE_AFTER.days} days ago.")
     search = SearchFilter("target_label", "proposed_by", "rationale")
 
     def in_queue(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
-        """As the console's inbox is divided."""
+        """Return the proposals of an inbox queue."""
         return rows.filter(queue_conditions(timezone.now())[value])
 
     def by_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
-        """Those the asker claims, or all others."""
+        """Return the proposals that the actor claims, or all others."""
         mine = claimed_condition(timezone.now()) & Q(claimed_by_id=self.request.auth.user_id)
         return rows.filter(mine) if value else rows.exclude(mine)
 
     def by_any_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
-        """Those that somebody claims, or nobody."""
+        """Return the proposals that anyone claims, or all others."""
         anybody = claimed_condition(timezone.now())
         return rows.filter(anybody) if value else rows.exclude(anybody)
 
     def by_age(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
-        """Those that were asked for too long ago, or all others."""
+        """Return the proposals that are overdue, or all others."""
         late = overdue_condition(timezone.now())
         return rows.filter(late) if value else rows.exclude(late)
 
 
 class ProposalView(VersionedViewSet[Proposal]):
-    """Proposals of the tenant's agents; an agent sees its own, with what people said to them."""
+    """Proposals of the tenant's agents. An agent sees its own, with the decisions on them."""
 
     acts: ClassVar = {
         "create": (Act.PROPOSAL_SUBMIT, Act.PERSONA_PROPOSE, Act.RULE_PROPOSE, Act.SKILL_PROPOSE),
@@ -140,12 +140,12 @@ class ProposalView(VersionedViewSet[Proposal]):
     filterset_class = ProposalFilters
 
     def get_queryset(self) -> QuerySet[Proposal]:
-        """Those the actor sees."""
+        """Return the rows that the actor may see."""
         return Proposal.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(responses=ProposalDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One proposal; people read with it both texts, who has to agree and who has."""
+        """Show one proposal. For people it includes both texts, the required approvals and the given ones."""
         row = self.get_object()
         sheet = read_review_sheet(row, actor=self.actor) if self.actor.is_person else None
         payload = ProposalDetailSerializer(row, context={**self.get_serializer_context(), "sheet": sheet}).data
@@ -153,7 +153,7 @@ class ProposalView(VersionedViewSet[Proposal]):
 
     @extend_schema(request=SubmitProposalBody, responses={201: SubmittedProposalSerializer})
     def create(self, request: Request) -> Response:
-        """Put a change before a person. What was rejected of the same thing lately is told along, with the reasons."""
+        """Submit a change for review. The response includes recent rejections of the same change, with their reasons."""
         sent = SubmitProposalBody.read(request, self.actor).values
         content, rationale = sent.get("content", {}), sent.get("rationale", "")
         proposal = submit_proposal(
@@ -169,37 +169,40 @@ class ProposalView(VersionedViewSet[Proposal]):
         context = {**self.get_serializer_context(), "ignored_fields": [], "rejected_before": rejected}
         return Response(SubmittedProposalSerializer(row, context=context).data, status=201)
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT, **refusal_response(409, "It is not decided yet.")})
+    @extend_schema(responses={200: OpenApiTypes.OBJECT, **refusal_response(409, "The proposal is not decided yet.")})
     @action(detail=True, methods=["get"], renderer_classes=[IndentedJSONRenderer])
     def receipt(self, request: Request, pk: str) -> Response:
-        """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
+        """Return the decision, the reviewers, the time, and the position in the audit chain. For people, once it is decided."""
         if not self.actor.is_person:
-            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read this. An agent's token cannot.")
         tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
         return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
 
     @extend_schema(
         responses={
             200: ImpactSerializer,
-            **refusal_response(409, "It is decided, or a reviewer has to write its words first."),
+            **refusal_response(409, "The proposal is decided, or a reviewer must write its text first."),
         }
     )
     @action(detail=True, methods=["get"])
     def reach(self, request: Request, pk: str) -> Response:
-        """What a yes would reach: sessions, customers, bytes of the prompt, and what caches pay. For people, while it is open."""
+        """Estimate the impact of an approval: sessions, customers, bytes of the prompt, cache costs.
+
+        For people, while it is open.
+        """
         if not self.actor.is_person:
-            raise NotPermitted("Only people may read this; an agent's token does not reach it.")
+            raise NotPermitted("Only people may read this. An agent's token cannot.")
         would = read_review_sheet(self.get_object(), actor=self.actor).would
         if would is None:
             raise Conflict(
-                "Nothing can be told of this: it is decided, its target is gone, or a reviewer has to write its words first."
+                "This proposal has no impact to show: it is decided, its target is gone, or a reviewer must write its text first."
             )
         return Response(ImpactSerializer(impact_of(would, actor=self.actor, now=timezone.now())).data)
 
     @extend_schema(request=ProposalTransitionBody, responses={200: ProposalSerializer, 202: ProposalSerializer})
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
-        """Apply, reject, hold apart or open again, by the name of the state to reach. 202: others have to agree. People only."""
+        """Apply, reject, quarantine or reopen, by the state to reach. 202: other reviewers must agree. People only."""
         authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         sent = ProposalTransitionBody.read(request, self.actor, proposal)
@@ -210,7 +213,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=ApprovalBody, responses={200: ProposalSerializer, 202: ProposalSerializer})
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
-        """Say yes to the bytes of `reviewed_sha256`. 200: it is applied; 202: another reviewer has to agree."""
+        """Approve the bytes of `reviewed_sha256`. 200: the change is applied; 202: another reviewer must agree."""
         authorize(self.actor, Act.PROPOSAL_APPROVE, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         decided = approve(
@@ -221,7 +224,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=RejectProposalBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
-        """Say no, with a reason that the agent learns. People only."""
+        """Reject with a reason, which the agent gets to read. People only."""
         return self._run_decision(
             request,
             pk,
@@ -239,7 +242,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=OptionalVersionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
-        """Take one's own yes back within a minute; what was live before is live again."""
+        """Undo your own approval within a minute. The former content is live again."""
         return self._run_decision(
             request,
             pk,
@@ -251,7 +254,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=RebaseProposalBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def rebase(self, request: Request, pk: str) -> Response:
-        """Bind the proposal to what is live now, as it is or in other words."""
+        """Rebase the proposal on the live content, unchanged or with a new text."""
         return self._run_decision(
             request,
             pk,
@@ -263,7 +266,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=DecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: str) -> Response:
-        """Take up again what was rejected or ran out of time."""
+        """Reopen a rejected or expired proposal."""
         return self._run_decision(
             request,
             pk,
@@ -281,7 +284,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=SnoozeBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def snooze(self, request: Request, pk: str) -> Response:
-        """Put it off until a moment; null brings it back at once."""
+        """Snooze the proposal until a moment; null ends the snooze."""
         return self._run_decision(
             request,
             pk,
@@ -293,7 +296,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=OptionalVersionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: str) -> Response:
-        """Say that one is looking at it; it keeps nobody else from deciding."""
+        """Claim the proposal, to show that you are looking at it. Others can still decide."""
         return self._run_decision(
             request,
             pk,
@@ -305,7 +308,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=RevisionRequestBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"], url_path="request-revision")
     def request_revision(self, request: Request, pk: str) -> Response:
-        """Ask the agent to say it otherwise."""
+        """Ask the agent to revise the proposal."""
         return self._run_decision(
             request,
             pk,
@@ -319,7 +322,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=ReasonedDecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def quarantine(self, request: Request, pk: str) -> Response:
-        """Hold it apart, with a reason."""
+        """Quarantine the proposal, with a reason."""
         return self._run_decision(
             request,
             pk,
@@ -331,7 +334,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=ReasonedDecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: str) -> Response:
-        """Let it wait for a decision again, with a reason."""
+        """Release the proposal from quarantine, with a reason."""
         return self._run_decision(
             request,
             pk,
@@ -342,7 +345,7 @@ class ProposalView(VersionedViewSet[Proposal]):
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Take an open proposal back that nobody approved yet; an agent its own."""
+        """Withdraw an open proposal that nobody approved yet. An agent may withdraw its own."""
         withdraw_proposal(self.get_object(), actor=self.actor)
         return Response(status=204)
 
@@ -354,7 +357,7 @@ class ProposalView(VersionedViewSet[Proposal]):
         body: type[RequestBody],
         call: Callable[[Proposal, ParsedBody], object],
     ) -> Response:
-        # Who may not is told so before what is missing.
+        # A missing permission is reported before missing fields.
         authorize(self.actor, act, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         call(proposal, body.read(request, self.actor, proposal))

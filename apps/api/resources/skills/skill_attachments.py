@@ -1,7 +1,7 @@
 """REST resources for a skill's files, and the view that serves a file by its signed link.
 
-Files are uploaded as multipart, listed with links that expire after minutes, reordered and removed (R091, Z-20). A link that is not
-valid gets one sentence that does not reveal whether the file exists.
+Files are uploaded as multipart, listed with links that expire after minutes, reordered and removed (R091, Z-20). A link that is
+not valid gets one sentence that does not reveal whether the file exists.
 """
 
 from collections.abc import Mapping
@@ -37,23 +37,23 @@ from apps.skills.models import Skill
 from apps.skills.skill_validation import Attachment
 from apps.tenants.authentication.signed_link_holders import SignedLinkHolder, holder_of
 
-# What a multipart body has around its file.
+# Bytes of a multipart body in addition to its file.
 MULTIPART_OVERHEAD_BYTES = 20_000
 
 
 class BoundedMultiPartParser(MultiPartParser):
-    """A form with a file that ends."""
+    """Parses a multipart body with a size limit."""
 
     @property
     def file_bytes(self) -> int:
-        """As many as the installation allows."""
+        """Return the installation's limit for one file."""
         limit: int = settings.ATTACHMENT_BYTES
         return limit
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """Refused by its announced length, before a byte of it is read."""
+        """Refuse the body by its announced length, before reading any of it."""
         request = (parser_context or {})["request"]
         limit = self.file_bytes + MULTIPART_OVERHEAD_BYTES
         if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
@@ -62,7 +62,7 @@ class BoundedMultiPartParser(MultiPartParser):
 
 
 class AttachmentSerializer(serializers.Serializer[Attachment]):
-    """A file of a skill in an answer; its bytes are behind the link."""
+    """A file of a skill. Its bytes are behind the link."""
 
     name = serializers.CharField()
     media_type = serializers.CharField()
@@ -72,17 +72,19 @@ class AttachmentSerializer(serializers.Serializer[Attachment]):
 
 
 class LinkedAttachmentSerializer(AttachmentSerializer):
-    """The same with a link for whoever asked."""
+    """A file with a link for the actor who asks."""
 
-    link = serializers.CharField(help_text="Works until `expires_at`, and no longer than the right of who asked.")
+    link = serializers.CharField(
+        help_text="Works until `expires_at`, and only while the actor who asked still has the right."
+    )
     expires_at = serializers.DateTimeField()
 
 
 class AttachmentListSerializer(serializers.Serializer[Any]):
-    """All files of a skill, in their order."""
+    """All files of a skill, in order."""
 
     skill_id = serializers.IntegerField()
-    content_sha256 = serializers.CharField(help_text="What an approval signs: the text and these files.")
+    content_sha256 = serializers.CharField(help_text="Hash of the text and these files. An approval names it.")
     version = serializers.IntegerField()
     attachments = LinkedAttachmentSerializer(many=True)
 
@@ -91,13 +93,13 @@ class UploadAttachmentBody(serializers.Serializer[Any]):
     """A file as a form field."""
 
     file = serializers.FileField(allow_empty_file=True)
-    name = serializers.CharField(required=False, help_text="Where it shall be called other than the file.")
+    name = serializers.CharField(required=False, help_text="Another name than that of the uploaded file.")
     version = serializers.IntegerField(required=False, help_text="The version of the skill you read.")
     reason = serializers.CharField(required=False, allow_blank=True)
 
 
 class AttachmentOrderBody(RequestBody):
-    """The names of all files in the order they shall have."""
+    """The names of all files, in the new order."""
 
     names = serializers.ListField(child=StrictTextField(), max_length=100)
     version = StrictIntegerField(required=False)
@@ -105,15 +107,15 @@ class AttachmentOrderBody(RequestBody):
 
 
 class AttachmentBaseView(ActorView):
-    """Views of the files of one skill."""
+    """Base class of the views of a skill's files."""
 
-    # What `If-Match` names is the skill.
+    # `If-Match` refers to the skill.
     detail: ClassVar = True
-    # Links end sooner than an answer is kept.
+    # Responses are not stored, because their links expire sooner than stored responses.
     keeps_words = False
 
     def skill(self, skill_id: str) -> Skill:
-        """The skill, as far as the actor sees it."""
+        """Return the skill, if the actor may see it."""
         with acting_as(self.actor):
             skill = Skill.objects.visible_to(self.actor).filter(pk=int(skill_id)).first()
         if skill is None:
@@ -122,7 +124,7 @@ class AttachmentBaseView(ActorView):
         return skill
 
     def listed(self, skill: Skill, status: int = 200) -> Response:
-        """The files with links for whoever asks."""
+        """Return the files with links for the actor."""
         refuse_fetch(skill, self.actor)
         holder = holder_of(self.actor, bearer_token(self.request))
         files = [_linked_attachment(file, skill, holder) for file in skill.files]
@@ -135,27 +137,27 @@ class AttachmentBaseView(ActorView):
         return Response(AttachmentListSerializer(shown).data, status=status, headers={"ETag": f'"{skill.version}"'})
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
-        """The files that stand there, with fresh links."""
+        """Return the current files, with fresh links."""
         return self.listed(self.skill(self.kwargs["skill_id"]), kept.status)
 
 
 class AttachmentsView(AttachmentBaseView):
-    """The files of a skill together."""
+    """The list of a skill's files."""
 
     acts: ClassVar = {"post": (Act.SKILL_ATTACH,), "patch": (Act.SKILL_ARRANGE,)}
 
     parser_classes = (BoundedMultiPartParser, BoundedJSONParser)
-    # The file is stored before the skill is locked.
+    # The file is stored before the skill row is locked.
     waiting: ClassVar = frozenset({"post"})
 
     @extend_schema(operation_id="skills_attachments_list", responses=AttachmentListSerializer)
     def get(self, request: Request, skill_id: str) -> Response:
-        """Names, types, sizes, hashes, and a link each."""
+        """List names, types, sizes, hashes and links."""
         return self.listed(self.skill(skill_id))
 
     @extend_schema(request={"multipart/form-data": UploadAttachmentBody}, responses={201: AttachmentListSerializer})
     def post(self, request: Request, skill_id: str) -> Response:
-        """Attach a file at the end. On an approved skill a person signs the whole anew."""
+        """Attach a file at the end of the list. On an approved skill, a person approves the whole again."""
         sent = _read_upload(request)
         file, content = sent["file"], sent["file"].read()
         name = sent.get("name") or file.name
@@ -174,7 +176,7 @@ class AttachmentsView(AttachmentBaseView):
 
     @extend_schema(request=AttachmentOrderBody, responses=AttachmentListSerializer)
     def patch(self, request: Request, skill_id: str) -> Response:
-        """Put the files in another order; the first is the `attachment` of clients that know one."""
+        """Reorder the files. The first one is the `attachment` for clients that know only one."""
         sent = AttachmentOrderBody.read(request, self.actor)
         skill, names, reason = self.skill(skill_id), sent.values["names"], sent.reason
         return self.listed(arrange_files(skill, actor=self.actor, names=names, read_at=sent.read_at, reason=reason))
@@ -187,7 +189,7 @@ class AttachmentView(AttachmentBaseView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, skill_id: str, name: str) -> Response:
-        """Take a file off the skill. Its bytes stay while the history tells of it."""
+        """Remove a file from the skill. Its bytes are kept while the history refers to it."""
         detach_file(self.skill(skill_id), actor=self.actor, name=name)
         return Response(status=204)
 
@@ -195,7 +197,7 @@ class AttachmentView(AttachmentBaseView):
 def _read_upload(request: Request) -> dict[str, Any]:
     if unknown := sorted(set(request.data) - set(UploadAttachmentBody().fields)):
         known = ", ".join(UploadAttachmentBody().fields)
-        raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
+        raise ValidationError({name: [f"There is no such field. Known fields: {known}."] for name in unknown})
     sent = UploadAttachmentBody(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)
@@ -210,7 +212,7 @@ def _linked_attachment(file: Attachment, skill: Skill, holder: SignedLinkHolder)
     }
 
 
-# A file is somebody else's bytes: nothing in it runs, loads or is kept on the way.
+# Uploaded files are not trusted: these headers keep browsers from executing or caching them, or loading anything they name.
 DOWNLOAD_HEADERS = {
     "Cache-Control": "private, no-store",
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -222,7 +224,10 @@ DOWNLOAD_HEADERS = {
 
 @require_safe
 def download_attachment(request: HttpRequest, token: str) -> HttpResponse:
-    """Whoever holds the link gets the file while its first holder still may; the bytes are compared on every way out."""
+    """Send the file to the holder of a link, as long as the actor who got the link still has the right.
+
+    The bytes are verified each time.
+    """
     try:
         file = resolve_link(token)
         content = read_content(file)

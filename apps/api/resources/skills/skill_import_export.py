@@ -1,4 +1,4 @@
-"""Skills in the open format over REST: approved ones as a zip, and those of elsewhere as drafts, with what became of each."""
+"""Skills in the Agent Skills format over REST: export of approved skills as a zip, import as drafts with a result for each."""
 
 from typing import Any, ClassVar
 
@@ -39,23 +39,23 @@ ZIP_TYPE = "application/zip"
 CONFIRM_PARAMETER = OpenApiParameter(
     "confirm_findings",
     OpenApiTypes.BOOL,
-    description="True: send it although something in it looks like somebody's. A person's word; an agent's token is refused.",
+    description="True: export it although it seems to contain personal data. Only people may confirm this.",
 )
 ARCHIVE_RESPONSES = {
     (200, ZIP_TYPE): OpenApiTypes.BINARY,
     **refusal_response(
         409,
-        "None is approved, they are too much for one archive, or something in them looks like somebody's (`findings`).",
+        "No skill is approved, they are too large for one archive, or they seem to contain personal data (`findings`).",
     ),
 }
 
 
 class ArchiveMultiPartParser(BoundedMultiPartParser):
-    """A form with an archive that ends."""
+    """Parses a multipart body with an archive, with a size limit."""
 
     @property
     def file_bytes(self) -> int:
-        """As many as are read of one."""
+        """Return the size limit of one archive."""
         return ARCHIVE_BYTES
 
 
@@ -63,41 +63,45 @@ class ImportSkillsBody(serializers.Serializer[Any]):
     """A `SKILL.md`, or a zip of folders with one each, as a form field."""
 
     file = serializers.FileField(allow_empty_file=True)
-    agent_key = serializers.CharField(required=False, help_text="Whose drafts they become; an agent's are its own.")
-    dry_run = serializers.BooleanField(required=False, default=False, help_text="True: say what would become of each.")
+    agent_key = serializers.CharField(
+        required=False, help_text="The agent that gets the drafts. An agent's token implies it."
+    )
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="True: only report the result for each skill."
+    )
 
 
 class ImportedSkillSerializer(serializers.Serializer[Any]):
-    """What became of one skill, or would."""
+    """The result of one skill, or of a dry run."""
 
-    folder = serializers.CharField(source="incoming.folder", help_text="Where it lies in the archive.")
+    folder = serializers.CharField(source="incoming.folder", help_text="Its folder in the archive.")
     name = serializers.CharField(source="incoming.name")
     outcome = serializers.ChoiceField([outcome.value for outcome in ImportOutcome])
-    reason = serializers.CharField(help_text="Why it is not drafted; empty where it is.")
+    reason = serializers.CharField(help_text="Why it is not drafted; empty if it is.")
     skill_id = serializers.IntegerField(source="skill.pk", allow_null=True, default=None)
     files = serializers.SerializerMethodField()
     left_out = serializers.ListField(source="incoming.left_out", child=serializers.CharField())
     notes = serializers.ListField(source="incoming.notes", child=serializers.CharField())
     findings = serializers.ListField(
-        source="incoming.findings", child=serializers.CharField(), help_text="What whoever approves has to confirm."
+        source="incoming.findings", child=serializers.CharField(), help_text="Findings that an approval must confirm."
     )
 
     def get_files(self, item: SkillImportItem) -> list[str]:
-        """The names of the files that come along."""
+        """Return the names of the skill's files."""
         return [file.name for file in item.incoming.files]
 
 
 class ImportResultSerializer(serializers.Serializer[Any]):
-    """An import, skill by skill."""
+    """The result of an import, skill by skill."""
 
     drafted = serializers.IntegerField()
     skills = ImportedSkillSerializer(many=True)
 
 
 class SkillExportsView(ActorView):
-    """All approved skills in one archive."""
+    """Exports all approved skills in one archive."""
 
-    # The files are read before they are sent, with no transaction open.
+    # The files are read before the response starts, without an open transaction.
     waiting: ClassVar = frozenset({"get"})
 
     @extend_schema(
@@ -106,7 +110,7 @@ class SkillExportsView(ActorView):
         responses=ARCHIVE_RESPONSES,
     )
     def get(self, request: Request) -> HttpResponse:
-        """Every approved skill you see, or one agent's: a zip of folders in the Agent Skills format."""
+        """Export every approved skill you may see, or one agent's: a zip of folders in the Agent Skills format."""
         reject_unknown_parameters(request, frozenset({"agent_key", CONFIRM_PARAMETER.name}))
         confirm = is_true(request, CONFIRM_PARAMETER.name)
         key = request.query_params.get("agent_key")
@@ -116,30 +120,30 @@ class SkillExportsView(ActorView):
 
 
 class SkillExportView(ActorView):
-    """One approved skill in an archive."""
+    """Exports one approved skill."""
 
     waiting: ClassVar = frozenset({"get"})
 
     @extend_schema(parameters=[CONFIRM_PARAMETER], responses=ARCHIVE_RESPONSES)
     def get(self, request: Request, pk: str) -> HttpResponse:
-        """An approved skill as a folder in the Agent Skills format, zipped. Anything else is refused."""
+        """Export an approved skill as a zipped folder in the Agent Skills format. Other states are refused."""
         reject_unknown_parameters(request, frozenset({CONFIRM_PARAMETER.name}))
         confirm = is_true(request, CONFIRM_PARAMETER.name)
         return _zip_response(select_approved_skill(int(pk), actor=self.actor), self.actor, confirm=confirm)
 
 
 class SkillImportView(ActorView):
-    """Skills of elsewhere."""
+    """Imports skills from outside."""
 
     acts: ClassVar = {"post": (Act.SKILL_DRAFT, Act.SKILL_ATTACH)}
 
     parser_classes = (ArchiveMultiPartParser,)
-    # Each skill is a commit of its own, and its files are stored before it.
+    # Each skill is committed separately, after its files are stored.
     waiting: ClassVar = frozenset({"post"})
 
     @extend_schema(request={"multipart/form-data": ImportSkillsBody}, responses=ImportResultSerializer)
     def post(self, request: Request) -> Response:
-        """Draft the skills of a `SKILL.md` or a zip, each marked as imported; with `dry_run` nothing is written."""
+        """Draft the skills of a `SKILL.md` or a zip, each marked as imported. With `dry_run` nothing is written."""
         sent = _read_archive(request)
         with acting_as(self.actor):
             agent_id = agent_id_named(sent.get("agent_key"), self.actor)
@@ -155,7 +159,7 @@ class SkillImportView(ActorView):
 def _read_archive(request: Request) -> dict[str, Any]:
     if unknown := sorted(set(request.data) - set(ImportSkillsBody().fields)):
         known = ", ".join(ImportSkillsBody().fields)
-        raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
+        raise ValidationError({name: [f"There is no such field. Known fields: {known}."] for name in unknown})
     sent = ImportSkillsBody(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)

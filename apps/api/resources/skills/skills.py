@@ -59,11 +59,11 @@ from apps.skills.skill_validation import BODY_CHARACTERS, DESCRIPTION_CHARACTERS
 
 
 def change_skill(skill: Skill, sent: ParsedBody, *, actor: Actor) -> Proposal | None:
-    """What a body asks for, by the state the skill is in; a proposal if a person has to agree first."""
+    """Apply a body according to the skill's state. Returns a proposal if a person must agree first."""
     texts = sent.only(*TEXT_FIELDS)
     reason = sent.reason
     if texts and skill.status == Skill.Status.DEPRECATED:
-        raise Conflict("A deprecated skill stays as it is. Draft a fresh one.")
+        raise Conflict("A deprecated skill cannot be changed. Draft a new one.")
     if texts and skill.status == Skill.Status.DRAFT:
         taint = taint_of_texts(texts, actor)
         amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
@@ -77,12 +77,12 @@ def change_skill(skill: Skill, sent: ParsedBody, *, actor: Actor) -> Proposal | 
 
 
 def taint_of_texts(texts: Mapping[str, str], actor: Actor) -> Taint:
-    """Whose words the texts are, by what the actor has heard."""
+    """Return the taint of the texts, based on the texts that the actor has received."""
     return taint_of_text("\n".join(texts.values()), heard_texts_of_agent(actor))
 
 
 def transition_skill(skill: Skill, to: str, sent: ParsedBody, *, actor: Actor, read_at: int | None) -> None:
-    """Approve or deprecate, as the body names it."""
+    """Approve or deprecate the skill, depending on the state that the body names."""
     check_transition(skill, "status", to)
     reason = sent.reason
     if to == Skill.Status.DEPRECATED:
@@ -90,20 +90,22 @@ def transition_skill(skill: Skill, to: str, sent: ParsedBody, *, actor: Actor, r
         return
     reviewed = sent.values.get("reviewed_sha256")
     if reviewed is None:
-        raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
+        raise ValidationError({"reviewed_sha256": ["Send the content_sha256 of the text that you reviewed."]})
     values = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
     approve_skill(skill, actor=actor, read_at=read_at, **values)
 
 
 def refuse_discarding(skill: Skill, actor: Actor) -> None:
-    """Only a draft is discarded."""
+    """Refuse to discard a skill that is not a draft."""
     if skill.status == Skill.Status.DRAFT:
         return
     if not actor.is_person:
         raise NotPermitted(
-            f"This skill is {skill.status}: an agent may not remove it. Ask an operator to deprecate it."
+            f"This skill is {skill.status}, and an agent may not remove it. Ask an operator to deprecate it."
         )
-    raise Conflict(f"This skill is {skill.status}; only a draft is discarded. Deprecate it, and its history stays.")
+    raise Conflict(
+        f"This skill is {skill.status}; only a draft can be discarded. Deprecate the skill instead; its history stays."
+    )
 
 
 SUMMARY_FIELDS = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
@@ -111,14 +113,14 @@ USE_FIELDS = ("use_count", "last_used_at")
 APPROVAL_FIELDS = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
 QUARANTINE_FIELDS = ("quarantined_at", "quarantined_by", "quarantine_reason")
 RETAIN_DESCRIPTION = (
-    "Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."
+    "Keep an approved skill, with a reason. It is not suggested for retirement for 90 days. People only."
 )
-QUARANTINE_DESCRIPTION = "Keep a skill from everybody it serves, whatever its status, and say why. People only."
-RELEASE_DESCRIPTION = "Give it back to whom it serves, in the status it had, and say why. People only."
+QUARANTINE_DESCRIPTION = "Quarantine a skill in any status, with a reason: no agent can use it. People only."
+RELEASE_DESCRIPTION = "Release the skill from quarantine, in its former status, with a reason. People only."
 
 
 class SkillSummarySerializer(RowSerializer[Skill]):
-    """A skill in a list: enough to choose by. Its body is fetched one at a time, which counts as use (R091, R096)."""
+    """A skill in a list, without its body. Bodies are fetched one at a time, which counts as use (R091, R096)."""
 
     agent_key = agent_key()
     use_count = IntegerField(read_only=True)
@@ -135,17 +137,15 @@ class SkillSerializer(SkillSummarySerializer):
 
     attachment = SerializerMethodField(help_text="The first of the files, for clients that know one (Z-20).")
     attachments = AttachmentSerializer(source="files", many=True, read_only=True)
-    front_matter = SerializerMethodField(
-        help_text="What the open format says of an imported skill besides; null for none."
-    )
+    front_matter = SerializerMethodField(help_text="Other front matter of an imported skill; null if it has none.")
 
     @extend_schema_field(AttachmentSerializer(allow_null=True))
     def get_attachment(self, skill: Skill) -> Any:
-        """The first file, if there is one."""
+        """Return the first file, or null."""
         return AttachmentSerializer(skill.files[0]).data if skill.files else None
 
     def get_front_matter(self, skill: Skill) -> dict[str, Any] | None:
-        """As it came, and as an export says it again."""
+        """Return the front matter as it was imported, in the form of an export."""
         return json.loads(skill.front_matter) if skill.front_matter else None
 
     class Meta(SkillSummarySerializer.Meta):
@@ -168,7 +168,7 @@ RESPONSE_FIELDS = frozenset(SkillSerializer.Meta.fields)
 
 
 class DraftSkillBody(RequestBody):
-    """A runbook as its author writes it down. One of name and title gives the other (Z-4)."""
+    """A new runbook. Of name and title one is enough: the other is made from it (Z-4)."""
 
     shown = RESPONSE_FIELDS
     acts = (Act.SKILL_DRAFT,)
@@ -182,7 +182,7 @@ class DraftSkillBody(RequestBody):
 
 
 class UpdateSkillBody(RequestBody):
-    """New text, or for people a new status."""
+    """New texts, or for people a new status."""
 
     shown = RESPONSE_FIELDS
     acts = (
@@ -207,7 +207,7 @@ class UpdateSkillBody(RequestBody):
 
 
 class SkillTransitionBody(RequestBody):
-    """The state a skill shall reach; an approval says which bytes were read."""
+    """The state to reach. An approval names the bytes that were read."""
 
     acts = (
         Act.SKILL_APPROVE,
@@ -219,14 +219,14 @@ class SkillTransitionBody(RequestBody):
     to = ChoiceField(Skill.Status.choices)
     reviewed_sha256 = StrictTextField(required=False, help_text="For approved: the content_sha256 that was reviewed.")
     confirm_findings = StrictBooleanField(
-        required=False, help_text="True, with a reason: what the scanner points at may stand."
+        required=False, help_text="True, with a reason: confirms the scanner's findings."
     )
     version = StrictIntegerField(required=False)
     reason = StrictTextField(required=False)
 
 
 class SkillFilters(CurationFilters):
-    """By agent, state and words."""
+    """Filter by agent, state and words."""
 
     status = ChoiceFilter(choices=Skill.Status.choices)
     name = CharFilter()
@@ -235,7 +235,7 @@ class SkillFilters(CurationFilters):
 
 
 class SkillView(VersionedViewSet[Skill]):
-    """Skills of the tenant; an agent sees its own."""
+    """Skills of the tenant. An agent sees its own."""
 
     acts: ClassVar = {
         "create": (Act.SKILL_DRAFT,),
@@ -265,7 +265,7 @@ class SkillView(VersionedViewSet[Skill]):
     filter_backends = (DjangoFilterBackend, RowOrdering)
 
     def get_queryset(self) -> QuerySet[Skill]:
-        """With how often each was fetched while approved."""
+        """Return the skills with the number of fetches while approved."""
         return (
             Skill.objects.visible_to(self.actor)
             .select_related("agent")
@@ -273,7 +273,7 @@ class SkillView(VersionedViewSet[Skill]):
         )
 
     def retrieve(self, request: Request, pk: str) -> Response:
-        """The whole skill. An agent that fetches an approved one uses it (R096)."""
+        """Show the whole skill. If an agent fetches an approved one, that counts as use (R096)."""
         skill = self.get_object()
         if request.method == "GET" and may(self.actor, Act.SKILL_FETCH, row=skill):
             count_use(skill, actor=self.actor)
@@ -281,7 +281,7 @@ class SkillView(VersionedViewSet[Skill]):
 
     @extend_schema(request=DraftSkillBody, responses={201: SkillSerializer})
     def create(self, request: Request) -> Response:
-        """Write a runbook down. It is born a draft, whoever sends it."""
+        """Draft a skill. It starts as a draft for every author."""
         sent = DraftSkillBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         texts = sent.only(*TEXT_FIELDS)
@@ -293,7 +293,7 @@ class SkillView(VersionedViewSet[Skill]):
         responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Edit a draft, revise what is approved as a person, or propose a revision of it as an agent."""
+        """Edit a draft, or revise an approved skill as a person; an agent proposes the revision."""
         skill = self.get_object()
         sent = UpdateSkillBody.read(request, self.actor, skill)
         refuse_stale(skill, sent.read_at)
@@ -308,12 +308,12 @@ class SkillView(VersionedViewSet[Skill]):
         responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
     )
     def update(self, request: Request, pk: str) -> Response:
-        """The same with every text sent."""
+        """Replace the row: send every text."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Discard a draft; an agent only its own. What was approved is deprecated instead (R020, Z-2)."""
+        """Discard a draft; an agent only its own. An approved skill is deprecated instead (R020, Z-2)."""
         skill = self.get_object()
         refuse_discarding(skill, self.actor)
         discard_skill(skill, actor=self.actor)
@@ -325,7 +325,7 @@ class SkillView(VersionedViewSet[Skill]):
         """Approve or deprecate. People only."""
         skill = self.get_object()
         sent = SkillTransitionBody.read(request, self.actor, skill)
-        # Who may not is told so before what is missing.
+        # The permission is checked before the missing fields.
         to_deprecated = sent.values["to"] == Skill.Status.DEPRECATED
         act = Act.SKILL_DEPRECATE if to_deprecated else Act.SKILL_APPROVE
         authorize(self.actor, act, skill.tenant_id, agent_id=skill.agent_id)
@@ -335,12 +335,12 @@ class SkillView(VersionedViewSet[Skill]):
     @extend_schema(responses=CurationSerializer, filters=False)
     @action(detail=True, methods=["get"])
     def curation(self, request: Request, pk: str) -> Response:
-        """What became of an approved skill, and why it may be retired, if there is a reason. People only."""
+        """Show the statistics of an approved skill, and the reason why it could be retired, if there is one. People only."""
         refuse_agents(self.actor)
         skill = self.get_object()
         found = read_curations([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)
         if found is None:
-            raise Conflict("There are figures of approved skills alone, and of none in quarantine.")
+            raise Conflict("Only approved skills that are not in quarantine have statistics.")
         return Response(CurationSerializer(found).data)
 
     retain = decision_action(

@@ -1,7 +1,7 @@
 """REST resources for agent grants (per role and agent) and member limits (per member and act). Admins decide on both.
 
-An agent grant replaces, for the rows of one agent, the grants that the role has in the tenant. A member limit confines a member to
-some agents for one act.
+An agent grant replaces, for the rows of one agent, the grants that the role has in the tenant. A member limit confines a member
+to some agents for one act.
 """
 
 from typing import ClassVar, Final
@@ -25,15 +25,15 @@ from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, 
 from apps.tenants.models import Membership
 from apps.tenants.models.grants import AgentGrants, MemberLimit
 
-# More than there are.
+# More permissions than exist.
 MAX_PERMISSIONS: Final = 1000
 PERMISSIONS_HELP: Final = (
-    "Names such as `skill_fetch`. What is not among them the role may not do there; the role floor caps them."
+    "Names such as `skill_fetch`. Everything else is withheld from the role there. The role floor still applies."
 )
 
 
 class AgentGrantsSerializer(RowSerializer[AgentGrants]):
-    """What a role may do with the rows of one agent."""
+    """The permissions of a role on the rows of one agent."""
 
     agent_key = agent_key()
     permissions = ListField(child=StrictTextField(), read_only=True)
@@ -45,18 +45,18 @@ class AgentGrantsSerializer(RowSerializer[AgentGrants]):
 
 
 class CreateAgentGrantsBody(RequestBody):
-    """For which agent and role, and what."""
+    """The agent, the role, and its permissions."""
 
     acts = (Act.GRANT_WRITE,)
     shown = frozenset(AgentGrantsSerializer.Meta.fields)
 
     agent_key = StrictTextField()
-    role = StrictTextField(help_text="`operator` or `agent`. Admins have all.")
+    role = StrictTextField(help_text="`operator` or `agent`. Admins have all permissions.")
     permissions = ListField(child=StrictTextField(), max_length=MAX_PERMISSIONS, help_text=PERMISSIONS_HELP)
 
 
 class UpdateAgentGrantsBody(RequestBody):
-    """What from now on, in place of what was granted there."""
+    """New permissions, which replace the former ones."""
 
     acts = (Act.GRANT_WRITE,)
     shown = frozenset(AgentGrantsSerializer.Meta.fields)
@@ -69,14 +69,14 @@ class UpdateAgentGrantsBody(RequestBody):
 
 
 class AgentGrantsFilters(AgentFilters):
-    """By agent and role."""
+    """Filter by agent and role."""
 
     role = ChoiceFilter(choices=[("operator", "Operators"), ("agent", "The agent itself")])
     search = SearchFilter("agent__key")
 
 
 class AgentGrantsView(VersionedViewSet[AgentGrants]):
-    """Grants on the tenant's agents; admins decide on them."""
+    """Grants on the tenant's agents; admins change them."""
 
     acts: ClassVar = {
         "create": (Act.GRANT_WRITE,),
@@ -89,12 +89,15 @@ class AgentGrantsView(VersionedViewSet[AgentGrants]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[AgentGrants]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return AgentGrants.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=CreateAgentGrantsBody, responses={201: AgentGrantsSerializer})
     def create(self, request: Request) -> Response:
-        """Say what a role may do with one agent's rows, from the next request on. It replaces all it may do elsewhere."""
+        """Set the permissions of a role on one agent's rows, from the next request on.
+
+        They replace the role's grants in the tenant.
+        """
         authorize(self.actor, Act.GRANT_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = CreateAgentGrantsBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
@@ -104,7 +107,7 @@ class AgentGrantsView(VersionedViewSet[AgentGrants]):
 
     @extend_schema(request=UpdateAgentGrantsBody, responses=AgentGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say it anew: what is not named is not granted any more."""
+        """Change the grants. Permissions that are left out are withdrawn."""
         grants = self.get_object()
         sent = UpdateAgentGrantsBody.read(request, self.actor, grants)
         granted = sent.values.get("permissions", grants.permissions)
@@ -113,23 +116,25 @@ class AgentGrantsView(VersionedViewSet[AgentGrants]):
 
     @extend_schema(request=UpdateAgentGrantsBody, responses=AgentGrantsSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Let the role do with this agent's rows what it may do elsewhere."""
+        """Remove the grants: the role has the same permissions on this agent's rows as elsewhere."""
         withdraw_grants(self.get_object(), actor=self.actor)
         return Response(status=204)
 
 
-# More than there are.
+# More agents than exist.
 MAX_AGENTS = 1000
-AGENT_IDS_HELP = "Ids of agents. None: nowhere at all. Agents made later are not among them until they are named."
+AGENT_IDS_HELP = (
+    "Ids of agents. Empty: no agent at all. Agents that are created later are not included until they are added."
+)
 
 
 class MemberLimitSerializer(RowSerializer[MemberLimit]):
-    """For which agents a member may do an act."""
+    """A limit of a member's act to some agents."""
 
     member_id = IntegerField(read_only=True)
     agent_ids = ListField(child=IntegerField(), read_only=True)
@@ -141,18 +146,18 @@ class MemberLimitSerializer(RowSerializer[MemberLimit]):
 
 
 class CreateMemberLimitBody(RequestBody):
-    """Who, in which act, and for which agents it remains."""
+    """The member, the act, and the agents."""
 
     acts = (Act.LIMIT_WRITE,)
     shown = frozenset(MemberLimitSerializer.Meta.fields)
 
-    member_id = StrictIntegerField(help_text="As `members/` lists them.")
+    member_id = StrictIntegerField(help_text="Id of a member, from `members/`.")
     limited_act = StrictTextField(help_text="An act that operators have, such as `skill.approve`.")
     agent_ids = ListField(child=StrictIntegerField(), max_length=MAX_AGENTS, help_text=AGENT_IDS_HELP)
 
 
 class UpdateMemberLimitBody(RequestBody):
-    """For which agents from now on."""
+    """The new agents."""
 
     acts = (Act.LIMIT_WRITE,)
     shown = frozenset(MemberLimitSerializer.Meta.fields)
@@ -163,7 +168,7 @@ class UpdateMemberLimitBody(RequestBody):
 
 
 class MemberLimitFilters(FilterSet):
-    """By member and act."""
+    """Filter by member and act."""
 
     member_id = IdFilter()
     limited_act = CharFilter()
@@ -171,7 +176,7 @@ class MemberLimitFilters(FilterSet):
 
 
 class MemberLimitView(VersionedViewSet[MemberLimit]):
-    """Limits of the tenant's members; they narrow what a role may and never widen it."""
+    """Limits of the tenant's members. They narrow a role and never widen it."""
 
     acts: ClassVar = {
         "create": (Act.LIMIT_WRITE,),
@@ -184,12 +189,12 @@ class MemberLimitView(VersionedViewSet[MemberLimit]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[MemberLimit]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return MemberLimit.objects.visible_to(self.actor)
 
     @extend_schema(request=CreateMemberLimitBody, responses={201: MemberLimitSerializer})
     def create(self, request: Request) -> Response:
-        """Confine an act of a member to some agents, from their next request on."""
+        """Limit an act of a member to some agents, from their next request on."""
         authorize(self.actor, Act.LIMIT_WRITE, self.actor.tenant_id)
         sent = CreateMemberLimitBody.read(request, self.actor)
         member = Membership.objects.visible_to(self.actor).filter(pk=sent.values["member_id"]).first()
@@ -201,7 +206,7 @@ class MemberLimitView(VersionedViewSet[MemberLimit]):
 
     @extend_schema(request=UpdateMemberLimitBody, responses=MemberLimitSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Choose the agents anew: where none of them is named any more, the member may not."""
+        """Change the agents. With an empty list the member may do the act nowhere."""
         limit = self.get_object()
         authorize(self.actor, Act.LIMIT_WRITE, limit.tenant_id)
         sent = UpdateMemberLimitBody.read(request, self.actor, limit)
@@ -210,11 +215,11 @@ class MemberLimitView(VersionedViewSet[MemberLimit]):
 
     @extend_schema(request=UpdateMemberLimitBody, responses=MemberLimitSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; nothing else of a limit is changed."""
+        """Same as PATCH: no other field of a limit can be written."""
         return self.partial_update(request, pk)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Let the member do the act wherever their role may."""
+        """Remove the limit: the member may do the act wherever their role may."""
         unlimit_member(self.get_object(), actor=self.actor)
         return Response(status=204)

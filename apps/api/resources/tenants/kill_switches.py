@@ -1,4 +1,4 @@
-"""Switches: what people stopped for now. Agents have no business with them; their writes say what is frozen."""
+"""Kill switches. For people; agents read in their refused writes which switch is active."""
 
 from typing import ClassVar
 
@@ -22,10 +22,10 @@ from apps.kill_switches.models import KillSwitch
 
 
 class KillSwitchSerializer(RowSerializer[KillSwitch]):
-    """What is stopped, for whom, why."""
+    """A switch: what it stops, for which agents, and why."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
-    description = CharField(source="sentence", read_only=True, help_text="The same in one sentence.")
+    description = CharField(source="sentence", read_only=True, help_text="The switch in one sentence.")
 
     class Meta:
         model = KillSwitch
@@ -47,7 +47,7 @@ class KillSwitchSerializer(RowSerializer[KillSwitch]):
 
 
 class ActivateKillSwitchBody(RequestBody):
-    """What to stop, where, and why."""
+    """What to stop, for which agent, and why."""
 
     acts = (Act.KILL_SWITCH_ACTIVATE,)
     about = frozenset[str]()
@@ -60,7 +60,7 @@ class ActivateKillSwitchBody(RequestBody):
 
 
 class DeactivateKillSwitchBody(RequestBody):
-    """Why it goes on."""
+    """Why it is switched off."""
 
     about = frozenset[str]()
 
@@ -69,14 +69,14 @@ class DeactivateKillSwitchBody(RequestBody):
 
 
 class KillSwitchFilters(AgentFilters):
-    """By agent, kind and status."""
+    """Filter by agent, kind and status."""
 
     kind = ChoiceFilter(choices=KillSwitch.Kind.choices)
     status = ChoiceFilter(choices=KillSwitch.Status.choices)
 
 
 class KillSwitchView(RowViewSet[KillSwitch]):
-    """Switches of the tenant; people only."""
+    """Kill switches of the tenant. People only."""
 
     acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
     queryset = KillSwitch.objects.none()
@@ -85,12 +85,12 @@ class KillSwitchView(RowViewSet[KillSwitch]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[KillSwitch]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return KillSwitch.objects.visible_to(self.actor).select_related("agent")
 
     @extend_schema(request=ActivateKillSwitchBody, responses={201: KillSwitchSerializer})
     def create(self, request: Request) -> Response:
-        """Stop something at once; it holds before the next model call."""
+        """Activate a switch. It takes effect before the next model call."""
         authorize(self.actor, Act.KILL_SWITCH_ACTIVATE, self.actor.tenant_id, agent_id=ANYWHERE)
         sent = ActivateKillSwitchBody.read(request, self.actor)
         named = sent.values.get("agent_key")
@@ -106,7 +106,7 @@ class KillSwitchView(RowViewSet[KillSwitch]):
     @extend_schema(request=DeactivateKillSwitchBody, responses=KillSwitchSerializer)
     @action(detail=True, methods=["post"])
     def deactivate(self, request: Request, pk: str) -> Response:
-        """Let it go on."""
+        """Deactivate the switch."""
         switch = self.get_object()
         sent = DeactivateKillSwitchBody.read(request, self.actor)
         deactivate_kill_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)

@@ -1,4 +1,4 @@
-"""Members of the tenant: people read who they are; admins let them in, decide on them, and reset them."""
+"""Members of the tenant. People list them; admins invite them, change their roles, deactivate them and reset their sign-in."""
 
 from typing import ClassVar
 
@@ -31,11 +31,11 @@ from apps.tenants.models.people import ROLES
 
 
 class MemberSerializer(RowSerializer[Membership]):
-    """Who belongs to the tenant, as what."""
+    """A member of the tenant, and the role."""
 
     username = CharField(read_only=True)
-    is_pending = BooleanField(read_only=True, help_text="True until they used the link they were given.")
-    has_second_factor = BooleanField(read_only=True, help_text="Whether a code is asked for beside their password.")
+    is_pending = BooleanField(read_only=True, help_text="True until the person has used their invitation link.")
+    has_second_factor = BooleanField(read_only=True, help_text="Whether sign-in asks for a code besides the password.")
 
     class Meta:
         model = Membership
@@ -47,11 +47,11 @@ class MemberSerializer(RowSerializer[Membership]):
 
 
 class InvitedMemberSerializer(MemberSerializer):
-    """A member in the answer that holds their link."""
+    """A member with an invitation link, in the response that creates it."""
 
     link = SecretOnceField(
-        help_text="By it they come in, once and within three days; empty for whoever is known to own the address."
-        " In this answer alone: sent again under its key, the answer has none."
+        help_text="Invitation link, valid once within three days. Empty if the person is known to own the address."
+        " Returned only once: a repeated request gets a response without it."
     )
 
     class Meta(MemberSerializer.Meta):
@@ -60,17 +60,17 @@ class InvitedMemberSerializer(MemberSerializer):
 
 
 class InviteMemberBody(RequestBody):
-    """Whom to let in, and as what."""
+    """The e-mail address and the role."""
 
     acts = (Act.MEMBER_INVITE,)
     shown = frozenset(MemberSerializer.Meta.fields)
 
-    email = EmailField(max_length=150, help_text="They sign in by it.")
+    email = EmailField(max_length=150, help_text="The person signs in with it.")
     role = ChoiceField(ROLES)
 
 
 class ChangeRoleBody(RequestBody):
-    """What they become."""
+    """The new role."""
 
     acts = (Act.MEMBER_CHANGE_ROLE,)
     shown = frozenset(MemberSerializer.Meta.fields)
@@ -82,7 +82,7 @@ class ChangeRoleBody(RequestBody):
 
 
 class MemberFilters(FilterSet):
-    """By role and state."""
+    """Filter by role and state."""
 
     role = ChoiceFilter(choices=ROLES)
     is_active = BooleanFilter()
@@ -90,7 +90,7 @@ class MemberFilters(FilterSet):
 
 
 class MemberView(SecretOnceViewSet[Membership]):
-    """Members of the tenant; admins decide on them, and nobody on themselves."""
+    """Members of the tenant. Admins change them, but never themselves."""
 
     acts: ClassVar = {
         "create": (Act.MEMBER_INVITE,),
@@ -105,12 +105,12 @@ class MemberView(SecretOnceViewSet[Membership]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Membership]:
-        """With the person's name."""
+        """Return the members with their names."""
         return Membership.objects.visible_to(self.actor).annotate(username=F("user__username"))
 
     @extend_schema(request=InviteMemberBody, responses={201: InvitedMemberSerializer})
     def create(self, request: Request) -> Response:
-        """Let a person in by mail address. No mail is sent: give them `link`, which is in this answer and in no other."""
+        """Invite a person by e-mail address. No e-mail is sent: pass on `link`, which is returned only once."""
         authorize(self.actor, Act.MEMBER_INVITE, self.actor.tenant_id)
         sent = InviteMemberBody.read(request, self.actor)
         invited = invite(sent.values["email"], Role(sent.values["role"]), actor=self.actor)
@@ -118,7 +118,7 @@ class MemberView(SecretOnceViewSet[Membership]):
 
     @extend_schema(request=ChangeRoleBody, responses=MemberSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Make a member operator or admin, from their next request on."""
+        """Change a member's role, from their next request on."""
         member = self.get_object()
         authorize(self.actor, Act.MEMBER_CHANGE_ROLE, member.tenant_id)
         sent = ChangeRoleBody.read(request, self.actor, member)
@@ -128,13 +128,13 @@ class MemberView(SecretOnceViewSet[Membership]):
 
     @extend_schema(request=ChangeRoleBody, responses=MemberSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same; a member has nothing but a role."""
+        """Same as PATCH: a member has no other field than its role."""
         return self.partial_update(request, pk)
 
     @extend_schema(request=DecisionBody, responses=InvitedMemberSerializer)
     @action(detail=True, methods=["post"])
     def reset(self, request: Request, pk: str) -> Response:
-        """End their password, second factor and sessions; whoever has not come in yet only gets another `link`."""
+        """Reset a member's password, second factor and sessions. A person who has not joined yet only gets a new `link`."""
         member = self.get_object()
         authorize(self.actor, Act.MEMBER_RESET, member.tenant_id)
         sent = DecisionBody.read(request, self.actor, member)
@@ -146,13 +146,13 @@ class MemberView(SecretOnceViewSet[Membership]):
         Act.MEMBER_DEACTIVATE,
         deactivate_and_sign_out,
         MemberSerializer,
-        "From their next request on they are nobody here; what they did stays in the books.",
+        "Deactivate the member, from their next request on. Their acts stay in the audit log.",
     )
     reactivate = decision_action(
         "reactivate",
         Act.MEMBER_REACTIVATE,
         reactivate_member,
         MemberSerializer,
-        "Let them in again, with the role and limits they had.",
+        "Reactivate the member, with their former role and limits.",
         OptionalVersionBody,
     )

@@ -1,4 +1,4 @@
-"""Grants of roles: what a role may do in the whole tenant, in place of what its template grants."""
+"""Role grants: the permissions of a role in the whole tenant, which replace its template."""
 
 from typing import ClassVar
 
@@ -20,17 +20,19 @@ from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.models.grants import RoleGrants
 
 PERMISSIONS_HELP = (
-    "Names such as `skill_draft`, one or more. What is not among them the role may not do in this tenant; the role floor"
-    " caps them."
+    "Names such as `skill_draft`, one or more. Everything else is withheld from the role in this tenant. The role floor"
+    " still applies."
 )
 
 
 class RoleGrantsSerializer(RowSerializer[RoleGrants]):
-    """The grants of a role in the tenant, and those of its template that the tenant withholds."""
+    """The grants of a role in the tenant, and the grants of its template that the tenant withholds."""
 
     permissions = ListField(child=StrictTextField(), read_only=True)
     withheld = ListField(
-        child=StrictTextField(), read_only=True, help_text="What the role's template grants and the tenant does not."
+        child=StrictTextField(),
+        read_only=True,
+        help_text="Permissions of the role's template that the tenant withholds.",
     )
 
     class Meta:
@@ -40,18 +42,18 @@ class RoleGrantsSerializer(RowSerializer[RoleGrants]):
 
 
 class CreateRoleGrantsBody(RequestBody):
-    """For which role, what, and why."""
+    """The role, its permissions, and the reason."""
 
     acts = (Act.ROLE_GRANT_WRITE,)
     shown = frozenset(RoleGrantsSerializer.Meta.fields)
 
-    role = StrictTextField(help_text="`operator` or `agent`. Admins have all.")
+    role = StrictTextField(help_text="`operator` or `agent`. Admins have all permissions.")
     permissions = ListField(child=StrictTextField(), max_length=MAX_PERMISSIONS, help_text=PERMISSIONS_HELP)
-    reason = StrictTextField(help_text="Why; it stays in the history.")
+    reason = StrictTextField(help_text="The reason, which stays in the history.")
 
 
 class UpdateRoleGrantsBody(RequestBody):
-    """What from now on, in place of what was granted before, and why."""
+    """New permissions, which replace the former ones, and the reason."""
 
     acts = (Act.ROLE_GRANT_WRITE,)
     shown = frozenset(RoleGrantsSerializer.Meta.fields)
@@ -61,11 +63,11 @@ class UpdateRoleGrantsBody(RequestBody):
         child=StrictTextField(), max_length=MAX_PERMISSIONS, required=False, help_text=PERMISSIONS_HELP
     )
     version = StrictIntegerField(required=False, help_text="The version of the grants that was read.")
-    reason = StrictTextField(required=False, help_text="Why; a change without it is refused.")
+    reason = StrictTextField(required=False, help_text="The reason. A change without one is refused.")
 
 
 class RoleGrantsFilters(FilterSet):
-    """By role."""
+    """Filter by role."""
 
     role = ChoiceFilter(choices=[("operator", "Operators"), ("agent", "Agents")])
 
@@ -84,12 +86,12 @@ class RoleGrantsView(VersionedViewSet[RoleGrants]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[RoleGrants]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return RoleGrants.objects.visible_to(self.actor)
 
     @extend_schema(request=CreateRoleGrantsBody, responses={201: RoleGrantsSerializer})
     def create(self, request: Request) -> Response:
-        """Say what a role may do in the tenant, from the next request on. It replaces all that its template grants."""
+        """Set the permissions of a role in the tenant, from the next request on. They replace the role's template."""
         authorize(self.actor, Act.ROLE_GRANT_WRITE, self.actor.tenant_id)
         sent = CreateRoleGrantsBody.read(request, self.actor)
         fresh = RoleGrants(tenant_id=self.actor.tenant_id, role=sent.values["role"])
@@ -98,7 +100,7 @@ class RoleGrantsView(VersionedViewSet[RoleGrants]):
 
     @extend_schema(request=UpdateRoleGrantsBody, responses=RoleGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say it anew: what is not named is not granted any more."""
+        """Change the grants. Permissions that are left out are withdrawn."""
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WRITE, grants.tenant_id)
         sent = UpdateRoleGrantsBody.read(request, self.actor, grants)
@@ -108,13 +110,13 @@ class RoleGrantsView(VersionedViewSet[RoleGrants]):
 
     @extend_schema(request=UpdateRoleGrantsBody, responses=RoleGrantsSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(request=ReasonedDecisionBody, responses={204: None})
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
-        """Let the role do what its template grants. The row goes; its history stays in the books."""
+        """Return the role to its template. The row is deleted; its history stays in the audit log."""
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WITHDRAW, grants.tenant_id)
         sent = ReasonedDecisionBody.read(request, self.actor, grants)

@@ -1,4 +1,4 @@
-"""What model calls cost, by agent and day, beside the budget of the day (R166). For people."""
+"""Cost of model calls by agent and day, with the daily budget (R166). For people."""
 
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from rest_framework import serializers
@@ -11,16 +11,16 @@ from apps.tenants.models import TenantSettings
 
 
 class SpendSerializer(RowSerializer[Spend]):
-    """One agent's day, by the tenant's clock."""
+    """The spend of one agent on one day, in the tenant's time zone."""
 
     agent_key = agent_key()
     unpriced_calls = serializers.IntegerField(help_text="Calls of models without a known price.")
     learning_unpriced_calls = serializers.IntegerField(read_only=True)
     tenant_cost_micro_usd = serializers.IntegerField(
-        read_only=True, help_text="Of all agents on that day, learning included."
+        read_only=True, help_text="Spend of all agents on that day, learning included."
     )
     day_budget_micro_usd = serializers.IntegerField(
-        read_only=True, allow_null=True, help_text="The tenant's budget of a day, as it is now. Null: none."
+        read_only=True, allow_null=True, help_text="The tenant's current daily budget. Null: no budget."
     )
 
     class Meta:
@@ -49,13 +49,13 @@ class SpendSerializer(RowSerializer[Spend]):
 
 
 class SpendFilters(AgentFilters):
-    """By agent and day."""
+    """Filter by agent and day."""
 
-    day = DateFilter(help_text="Such as 2026-11-22, by the tenant's clock.")
+    day = DateFilter(help_text="Such as 2026-11-22, in the tenant's time zone.")
 
 
 class SpendView(RowViewSet[Spend]):
-    """The days of the tenant's agents, the latest first."""
+    """Daily spend of the tenant's agents, newest first."""
 
     queryset = Spend.objects.none()
     serializer_class = SpendSerializer
@@ -63,7 +63,7 @@ class SpendView(RowViewSet[Spend]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Spend]:
-        """With what the whole tenant spent on the day, and may spend on one."""
+        """Return the rows with the whole tenant's spend of the day, and its daily budget."""
         days = Spend.objects.filter(tenant_id=self.actor.tenant_id)
         of_day = (
             days.filter(day=OuterRef("day"))

@@ -1,4 +1,4 @@
-"""What a tenant decides for all its agents: one row, which people read and admins change."""
+"""The settings of a tenant for all its agents: one row, which people read and admins change."""
 
 from typing import ClassVar, Final
 
@@ -22,7 +22,7 @@ SETTING_FIELDS: Final = POLICY[Act.SETTINGS_AMEND].fields
 
 
 class TenantSettingsSerializer(RowSerializer[TenantSettings]):
-    """The settings of the tenant, and whether a key for signatures is kept."""
+    """The settings of the tenant, and whether a signing key is stored."""
 
     has_proof_key = BooleanField(read_only=True)
 
@@ -33,7 +33,7 @@ class TenantSettingsSerializer(RowSerializer[TenantSettings]):
 
 
 class UpdateTenantSettingsBody(RequestBody):
-    """What is decided otherwise."""
+    """New values of settings."""
 
     acts = (Act.SETTINGS_AMEND,)
     shown = frozenset(TenantSettingsSerializer.Meta.fields)
@@ -45,7 +45,7 @@ class UpdateTenantSettingsBody(RequestBody):
     memory_review = StrictTextField(required=False, help_text="`off`, `tainted` or `all`.")
     learning_apply_mode = StrictTextField(required=False, help_text="`approval` or `auto`.")
     pii_patterns = StrictTextField(
-        required=False, help_text="Numbers of your own, a line each: policy-number: POL-######."
+        required=False, help_text="Formats of your own numbers, one per line, such as policy-number: POL-######."
     )
     is_second_factor_required = StrictBooleanField(required=False)
     high_risk_reviewers = StrictIntegerField(required=False, help_text="1 or 2.")
@@ -56,30 +56,30 @@ class UpdateTenantSettingsBody(RequestBody):
     messages_per_day = StrictIntegerField(required=False)
     day_budget_micro_usd = StrictIntegerField(required=False, allow_null=True, help_text="Null: no budget.")
     requests_per_minute = StrictIntegerField(
-        required=False, allow_null=True, help_text="Null: as many as the installation takes."
+        required=False, allow_null=True, help_text="Null: the limit of the installation."
     )
     requests_per_minute_of_tenant = StrictIntegerField(
-        required=False, allow_null=True, help_text="The same of all together."
+        required=False, allow_null=True, help_text="The same limit for all agents and members together."
     )
     version = StrictIntegerField(required=False, help_text="The version of the settings that was read.")
 
 
 class RotateProofKeyBody(RequestBody):
-    """The key for signatures from now on."""
+    """A new signing key."""
 
     about = frozenset({"version", "keep_former"})
 
     key = StrictTextField(
-        help_text="32 characters or more, drawn at random; stored encrypted, and in no answer. Empty: there is none any more."
+        help_text="32 characters or more, drawn at random; stored encrypted, never returned. Empty: the tenant has no key."
     )
     keep_former = StrictBooleanField(
-        required=False, help_text="False: what was signed with the present one holds no more."
+        required=False, help_text="False: signatures of the present key are no longer valid."
     )
     version = StrictIntegerField(required=False, help_text="The version of the settings that was read.")
 
 
 class SettingsFilters(FilterSet):
-    """None: there is one row."""
+    """No filters: there is one row."""
 
 
 class SettingsView(VersionedViewSet[TenantSettings]):
@@ -95,12 +95,15 @@ class SettingsView(VersionedViewSet[TenantSettings]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[TenantSettings]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return TenantSettings.objects.visible_to(self.actor)
 
     @extend_schema(request=UpdateTenantSettingsBody, responses=TenantSettingsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change what all agents go by. Sessions already open keep what they started with; money, limits and time hold at once."""
+        """Change settings of all agents.
+
+        Open sessions keep the prompt they started with; budgets, limits and times apply at once.
+        """
         row = self.get_object()
         sent = UpdateTenantSettingsBody.read(request, self.actor, row)
         amend_settings(row, actor=self.actor, read_at=sent.read_at, **sent.only(*SETTING_FIELDS))
@@ -108,7 +111,7 @@ class SettingsView(VersionedViewSet[TenantSettings]):
 
     @extend_schema(request=UpdateTenantSettingsBody, responses=TenantSettingsSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same with every text sent."""
+        """Replace the row: send every text."""
         return self.partial_update(request, pk)
 
     rotate_proof_key = decision_action(
@@ -116,6 +119,6 @@ class SettingsView(VersionedViewSet[TenantSettings]):
         Act.SETTINGS_ROTATE_PROOF_KEY,
         rotate_proof_key,
         TenantSettingsSerializer,
-        "Take another key for signatures of end users; the one before it holds until the next change.",
+        "Replace the key that signs customers. The former key stays valid until the next change.",
         RotateProofKeyBody,
     )

@@ -1,4 +1,4 @@
-"""Webhooks: which of the tenant's servers is told what, and what is on its way there. Secrets go in and never come out."""
+"""Webhooks of the tenant, and their deliveries. Secrets can be written and are never returned."""
 
 from typing import Any, ClassVar
 
@@ -21,14 +21,16 @@ from apps.webhooks.models import EVENT_FIELDS, Delivery, Webhook
 
 VERSION_HELP = "The webhook's version that was read."
 WEBHOOK_FIELDS = ("title", "url", "is_active", *EVENT_FIELDS)
-SECRET_HELP = "By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Stored encrypted, and in no answer."  # noqa: S105  # no secret
+SECRET_HELP = (
+    "In the form of Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Stored encrypted; never returned."  # noqa: S105  # no secret
+)
 
 
 class WebhookSerializer(RowSerializer[Webhook]):
-    """An address, what it is told, and how it fares."""
+    """A webhook, its events, and its health."""
 
-    has_secret = BooleanField(read_only=True, help_text="Without a secret it is told nothing.")
-    consecutive_failures = SerializerMethodField(help_text="How often it failed in a row.")
+    has_secret = BooleanField(read_only=True, help_text="Without a secret nothing is sent.")
+    consecutive_failures = SerializerMethodField(help_text="Number of failures in a row.")
     paused_until = SerializerMethodField()
 
     class Meta:
@@ -47,19 +49,19 @@ class WebhookSerializer(RowSerializer[Webhook]):
 
     @extend_schema(responses=IntegerField())
     def get_consecutive_failures(self, webhook: Webhook) -> int:
-        """0 where it took the last delivery, or was never told anything."""
+        """Return 0 if the last delivery succeeded, or there was none."""
         health = getattr(webhook, "health", None)
         return health.consecutive_failures if health else 0
 
     @extend_schema(responses=DateTimeField(allow_null=True))
     def get_paused_until(self, webhook: Webhook) -> str | None:
-        """Until when nothing is tried because it only failed."""
+        """Return the time until which deliveries are paused after repeated failures."""
         health = getattr(webhook, "health", None)
         return DateTimeField().to_representation(health.paused_until) if health and health.paused_until else None
 
 
 class CreateWebhookBody(RequestBody):
-    """Where it is, what it is told, and what it knows us by."""
+    """Address, events and secret of a webhook."""
 
     acts = (Act.WEBHOOK_CREATE,)
     shown = frozenset(WebhookSerializer.Meta.fields)
@@ -79,7 +81,7 @@ class CreateWebhookBody(RequestBody):
 
 
 class UpdateWebhookBody(RequestBody):
-    """Another address, or other things to tell."""
+    """Another address, or other events."""
 
     acts = (Act.WEBHOOK_AMEND,)
     shown = frozenset(WebhookSerializer.Meta.fields)
@@ -99,34 +101,34 @@ class UpdateWebhookBody(RequestBody):
 
 
 class RotateWebhookSecretBody(RequestBody):
-    """The secret from now on."""
+    """The new secret."""
 
     about = frozenset[str]()
 
     secret = StrictTextField(help_text=SECRET_HELP)
     keep_former = StrictBooleanField(
-        required=False, help_text="False: what is sent from now on is not signed with the present one too."
+        required=False, help_text="False: later deliveries are no longer also signed with the present secret."
     )
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class ReplayBody(RequestBody):
-    """Which of those that were given up."""
+    """The failed delivery to send again."""
 
     bare = True
     about = frozenset[str]()
 
-    delivery_id = StrictIntegerField(required=False, help_text="Left out: all of them.")
+    delivery_id = StrictIntegerField(required=False, help_text="Left out: all failed deliveries.")
 
 
 class ReplayResultSerializer(Serializer[Any]):
-    """How many are on their way again."""
+    """The number of deliveries that will be sent again."""
 
     replayed_count = IntegerField()
 
 
 class WebhookFilters(FilterSet):
-    """By key."""
+    """Filter by key."""
 
     key = CharFilter()
     is_active = BooleanFilter()
@@ -148,12 +150,12 @@ class WebhookView(RowViewSet[Webhook]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Webhook]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return Webhook.objects.visible_to(self.actor).select_related("health")
 
     @extend_schema(request=CreateWebhookBody, responses={201: WebhookSerializer})
     def create(self, request: Request) -> Response:
-        """Name an address; what happens from now on is told there, once it has a secret."""
+        """Create a webhook. Events from now on are sent to it, once it has a secret."""
         authorize(self.actor, Act.WEBHOOK_CREATE, self.actor.tenant_id)
         sent = CreateWebhookBody.read(request, self.actor)
         webhook = create_webhook(actor=self.actor, **sent.only("key", "secret", *WEBHOOK_FIELDS))
@@ -161,7 +163,7 @@ class WebhookView(RowViewSet[Webhook]):
 
     @extend_schema(request=UpdateWebhookBody, responses=WebhookSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Change it; what waits goes to the new address."""
+        """Change a webhook. Waiting deliveries go to the new address."""
         webhook = self.get_object()
         sent = UpdateWebhookBody.read(request, self.actor, webhook)
         amend_webhook(webhook, actor=self.actor, read_at=sent.read_at, **sent.only(*WEBHOOK_FIELDS))
@@ -169,13 +171,13 @@ class WebhookView(RowViewSet[Webhook]):
 
     @extend_schema(request=UpdateWebhookBody, responses=WebhookSerializer)
     def update(self, request: Request, pk: str) -> Response:
-        """The same, whole."""
+        """Replace the row: send every field."""
         return self.partial_update(request, pk)
 
     @extend_schema(request=RotateWebhookSecretBody, responses=WebhookSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-secret")
     def rotate_secret(self, request: Request, pk: str) -> Response:
-        """Sign with another secret, and with the present one too until the next change."""
+        """Replace the secret. Deliveries are also signed with the former one until the next change."""
         webhook = self.get_object()
         sent = RotateWebhookSecretBody.read(request, self.actor)
         given = sent.only("secret", "keep_former")
@@ -185,14 +187,14 @@ class WebhookView(RowViewSet[Webhook]):
     @extend_schema(request=ReplayBody, responses=ReplayResultSerializer)
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, pk: str) -> Response:
-        """Send again what was given up, each under the number it has. People only."""
+        """Send failed deliveries again, each under its own id. People only."""
         sent = ReplayBody.read(request, self.actor)
         again = replay_deliveries(int(pk), actor=self.actor, **sent.only("delivery_id"))
         return Response({"replayed_count": again})
 
 
 class DeliverySerializer(RowSerializer[Delivery]):
-    """Something that a webhook is told, and how far it is."""
+    """A delivery to a webhook, and its state."""
 
     webhook_id = IntegerField(read_only=True)
     conversation_id = IntegerField(read_only=True, allow_null=True)
@@ -207,7 +209,7 @@ class DeliverySerializer(RowSerializer[Delivery]):
 
 
 class DeliveryFilters(FilterSet):
-    """By webhook, conversation and state."""
+    """Filter by webhook, conversation and state."""
 
     webhook_id = IdFilter()
     conversation_id = IdFilter()
@@ -215,7 +217,7 @@ class DeliveryFilters(FilterSet):
 
 
 class DeliveryView(RowViewSet[Delivery]):
-    """What was told, what waits and what was given up; read only."""
+    """Deliveries that were sent, that wait, and that failed. Read only."""
 
     queryset = Delivery.objects.none()
     serializer_class = DeliverySerializer
@@ -223,5 +225,5 @@ class DeliveryView(RowViewSet[Delivery]):
     for_people = True
 
     def get_queryset(self) -> QuerySet[Delivery]:
-        """Those of the tenant."""
+        """Return the rows of the tenant."""
         return Delivery.objects.filter(tenant_id=self.actor.tenant_id)

@@ -25,7 +25,7 @@ IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 
 
 class Command(BaseCommand):
-    """One commit for each transcript: an interrupted import is finished by running it again."""
+    """Commits each transcript separately: an interrupted import is completed by running it again."""
 
     acts = (
         Act.CONVERSATION_IMPORT,

@@ -34,12 +34,12 @@ TOKEN_DAYS = 1
 
 
 class Command(BaseCommand):
-    """The first run creates a password and shows it once; later runs print a one-time login link."""
+    """The command. The first run creates a password and prints it once; later runs print a one-time login link."""
 
     help = "Create the demo tenant, its agents, people and a new token. Existing rows are kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Output for people or for the launcher, and example prices."""
+        """Add the arguments: output for people or for the launcher, and example prices."""
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
         parser.add_argument(
             "--example-prices",
@@ -48,9 +48,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the usernames, credentials and token."""
+        """Create the rows, and print the usernames, credentials and token."""
         try:
-            # The story's customers come with no server that could sign for them.
+            # The customers of the story come from no server that could sign their identity.
             call_command(
                 "seed_personas",
                 tenant=TENANT,
@@ -90,7 +90,7 @@ class Command(BaseCommand):
 
 
 def _get_or_create_person(username: str) -> tuple[User, str | None]:
-    """Somebody who can sign in, and the password if it was made just now."""
+    """Return the person with this username, who can sign in, and the password if it was just created."""
     known = User.objects.filter(username=username).first()
     if known:
         return known, None
@@ -103,14 +103,14 @@ def _get_or_create_person(username: str) -> tuple[User, str | None]:
 
 def _add_membership(user: User, system: Actor, role: Role) -> None:
     with acting_as(system):
-        # Somebody deactivated stays so: that is an admin's decision.
+        # A deactivated person stays deactivated, because that is an admin's decision.
         known = Membership.objects.visible_to(system).filter(user=user).exists()
     if not known:
         add_member(user, actor=system, role=role)
 
 
 def _make_assistant(system: Actor, admin: Actor) -> None:
-    """Somebody for members to talk with; what an earlier run made is kept as people have changed it."""
+    """Create the assistant for members to talk to. An existing one is kept as people have changed it."""
     with acting_as(system):
         known = Agent.objects.visible_to(system).filter(key=ASSISTANT).exists()
     if known:
@@ -120,7 +120,7 @@ def _make_assistant(system: Actor, admin: Actor) -> None:
 
 
 def _issue_fresh_token(system: Actor) -> str:
-    """A new secret for this run; the ones of earlier runs stop."""
+    """Return a new token for this run; tokens of earlier runs are revoked."""
     with acting_as(system):
         agent = Agent.objects.visible_to(system).get(key=AGENT)
         earlier = AgentToken.objects.visible_to(system).filter(agent=agent, name=TOKEN_NAME, revoked_at=None)

@@ -29,7 +29,7 @@ WHERE refusal.tenant_id = :tenant
       WHERE link.tenant_id = refusal.tenant_id AND link.entry_type = 'refusal' AND link.entry_id = refusal.id
   )
 UNION ALL
-SELECT 'words of change record', words.record_id, 'There is no such record in this tenant.'
+SELECT 'text of change record', words.record_id, 'There is no such record in this tenant.'
 FROM governance_changetext AS words
 WHERE words.tenant_id = :tenant
   AND NOT EXISTS (

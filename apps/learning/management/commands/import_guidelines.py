@@ -30,7 +30,7 @@ DRAFTED, HERE, MALFORMED = "drafted", "here already", "malformed"
 
 
 class Command(BaseCommand):
-    """One commit for each guideline: an interrupted import is finished by running it again."""
+    """The command, which commits each guideline separately, so that running it again finishes an interrupted import."""
 
     acts = (Act.SKILL_DRAFT,)
     help = (
@@ -40,7 +40,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The file, the agent, the importing member, and whether only to check for contradictions."""
+        """Add the arguments: the file, the agent, the importing member, and whether only to check for contradictions."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The guidelines, as JSON.")
         add_agent_arguments(parser)
         add_importer_argument(parser)
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Progress and errors go to stderr, the totals or the contradictions to stdout."""
+        """Import the guidelines. Progress and errors go to stderr, the totals or the contradictions to stdout."""
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
         found = _read_guidelines(options["file"])
@@ -95,7 +95,7 @@ class Command(BaseCommand):
                 for name, body in rows.order_by("name").values_list("name", "body")
             ]
         new = [NamedText(each.name, TextKind.SKILL, each.body) for each in found]
-        # A guideline that was imported unchanged would only be compared with itself.
+        # A guideline that was already imported unchanged would only be compared with itself.
         checked = detect_contradictions(new, [each for each in standing if each not in new])
         for finding in checked.findings:
             self.stdout.write(finding.sentence)

@@ -20,7 +20,7 @@ MAX_CONSECUTIVE_FAILURES = 3
 
 
 class Command(BaseCommand):
-    """Each conversation gets one verdict; a second run processes only the conversations without one."""
+    """The command, which gives each conversation one verdict; a second run processes only conversations without a verdict."""
 
     acts = (Act.SKILL_DRAFT,)
     help = (
@@ -29,12 +29,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The agent, and a limit."""
+        """Add the arguments: the agent, and a limit."""
         add_agent_arguments(parser)
         parser.add_argument("--limit", type=int, metavar="N", help="Process at most N conversations.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Progress goes to stderr, the verdicts to stdout."""
+        """Run extraction. Progress goes to stderr, the verdicts to stdout."""
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be a whole number from 1.")
         actor = system_actor(command_actor(options["tenant"]).tenant_id, "extractor")
@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
 
 class MiningRun:
-    """The verdicts of one run, and the conversations it could not process."""
+    """The verdicts of one run, and the conversations that could not be processed."""
 
     def __init__(self, actor: Actor, progress: CommandProgress) -> None:
         self._actor = actor
@@ -70,7 +70,7 @@ class MiningRun:
         self.failure = ""
 
     def look_at(self, conversation_ids: list[int]) -> None:
-        """A failure for one conversation does not stop the rest; several failures in a row do."""
+        """Process the conversations. A single failure does not stop the run; several failures in a row do."""
         failed_in_a_row = 0
         for at, conversation_id in enumerate(conversation_ids):
             try:

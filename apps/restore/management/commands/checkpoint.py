@@ -13,13 +13,13 @@ from apps.tenants.tenant_clock import parse_moment, zone_of
 
 
 class Command(BaseCommand):
-    """A checkpoint copies no data: the change records contain the state of every moment."""
+    """The command. A checkpoint copies no data, because the change records contain the state of every moment."""
 
     acts = (Act.CHECKPOINT_CREATE,)
     help = "Create a checkpoint of a tenant, or with --agent of one agent."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Name, scope and moment."""
+        """Add the arguments: name, scope and moment."""
         parser.add_argument("name", help="The name of the checkpoint.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument("--agent", metavar="KEY", help="The key of one agent; without it, the whole tenant.")
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the id to pass to `restore --checkpoint`."""
+        """Create the checkpoint, and print its id for `restore --checkpoint`."""
         actor = command_actor(options["tenant"], options["username"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         try:

@@ -1,4 +1,4 @@
-"""Restores a row, an agent or a tenant to an earlier state, as new versions."""
+"""Restores a row, an agent or a tenant to an earlier state by writing new versions."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ from apps.tenants.tenant_clock import parse_moment, zone_of
 
 
 class Command(BaseCommand):
-    """Without --apply it prints the plan and changes nothing."""
+    """The command. Without --apply it prints the plan and changes nothing."""
 
-    # Done as the member named by --as only.
+    # Runs only on behalf of the member named with --as.
     acts_of_members = (
         Act.AGENT_AMEND,
         Act.BLOCK_WRITE,
@@ -57,7 +57,7 @@ class Command(BaseCommand):
     help = "Print what a restore would change; with --apply, restore. Open sessions keep the prompt they started with."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The target, the moment or version, and the acting member."""
+        """Add the arguments: the target, the moment or version, and the acting member."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--agent", metavar="KEY", help="One agent and all rows that belong to it.")
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         parser.add_argument("--apply", action="store_true", help="Carry out the plan.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the plan; with --apply carry out exactly this plan, or nothing."""
+        """Print the plan; with --apply, carry out exactly the printed plan or nothing."""
         actor = command_actor(options["tenant"], options["username"])
         try:
             target = _target(options, actor)

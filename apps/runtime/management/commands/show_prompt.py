@@ -68,7 +68,7 @@ class Command(BaseCommand):
             for span in assembled.spans():
                 self.stdout.write(segment_line(span))
         else:
-            # Nothing is added, so that the hash of the output is the prompt's.
+            # Without a line break at the end, so that the hash of the output is the prompt's.
             self.stdout.write(assembled.text, ending="")
 
     def _write_summary(self, given: PromptInput, assembled: PromptSnapshot) -> None:
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             )
 
     def _write_cache_note(self, agent: Agent, given: PromptInput, assembled: PromptSnapshot) -> None:
-        """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
+        """Print whether the model caches the prefix: below a minimum length it does not, and does not report it (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
         offer = ToolOffer(
             may_propose_schedules=agent.may_propose_schedules,
@@ -117,7 +117,7 @@ def segment_line(span: Span) -> str:
 
 
 def _find_agent(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
-    """`tenant/agent`, as AGENT_KEY writes it, or the two options."""
+    """Find the agent by `tenant/agent`, the form of AGENT_KEY, or by the two options."""
     in_agent, slash, rest = agent_key.partition("/")
     if slash and tenant_key not in {None, in_agent}:
         raise CommandError(f"--agent names tenant {in_agent} and --tenant names {tenant_key}. Give one of them.")

@@ -15,7 +15,7 @@ from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
-    """Creates the person if there is none yet; they first sign in with a one-time link."""
+    """Creates the person if missing; they first sign in with a one-time link."""
 
     acts = (Act.MEMBER_ADD,)
     help = "Add a person to a tenant as operator or admin. The person is created if necessary."

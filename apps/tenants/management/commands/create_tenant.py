@@ -50,7 +50,7 @@ class Command(BaseCommand):
             )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stdout.write(f"Review of memory: {review.value}. {review.sentence}")
+        self.stdout.write(f"Memory review: {review.value}. {review.sentence}")
         self.stdout.write(
             f"Tenant {key} was created. Next: manage.py add_operator USERNAME --tenant {key} --role admin"
         )

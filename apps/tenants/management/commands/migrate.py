@@ -16,13 +16,13 @@ class Command(migrate.Command):
     """`migrate` on the owner's connection by default."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """The same options with another default database."""
+        """Add Django's options with another default database."""
         super().add_arguments(parser)
         if "owner" in settings.DATABASES:
             parser.set_defaults(database="owner")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Refuse a database of the former schema before anything in it changes."""
+        """Refuse a database of the schema before 0.1.0, before anything in it changes."""
         if FORMER_MIGRATION in MigrationRecorder(connections[options["database"]]).applied_migrations():
             raise CommandError(
                 "This database was made by a version before 0.1.0. Its tables cannot be migrated to this version: run"

@@ -13,7 +13,7 @@ from apps.tenants.policy_sync.policy_page import page_path, render_page
 
 
 class Command(BaseCommand):
-    """`--check` writes nothing and fails on drift."""
+    """`--check` changes nothing and fails on drift."""
 
     acts = (Act.GRANT_SYNC,)
 

@@ -129,7 +129,7 @@ def test_people_say_what_becomes_of_replies(world: World, operator: RestClient, 
     nowhere = operator.post("send-rules/", {"agent_key": "support", "send_mode": "suggest"})
     assert (nowhere.status, nowhere.code) == (400, "invalid")
     assert nowhere.body["errors"]["body"] == [nowhere.body["detail"].partition(". ")[2]]
-    assert "Name a channel, a skill, or both" in nowhere.body["detail"]
+    assert "Choose a channel, a skill, or both" in nowhere.body["detail"]
     assert "There is no such skill" in operator.post("send-rules/", body | {"skill_id": 999_999_999}).body["detail"]
     assert operator.get("send-rules/?send_mode=observe").body["results"] == []
     assert bot.get("send-rules/").status == 403

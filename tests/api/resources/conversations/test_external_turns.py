@@ -125,7 +125,7 @@ def test_message_for_us_on_its_thread_is_refused_with_what_to_do(world: World, b
         "messages/", {"conversation_key": "thread-9", "text": "Hello?", "end_user_key": CUSTOMER}, Idempotency_Key="x"
     )
     assert (answer.status, answer.code) == (409, "conflict")
-    assert "Hand the message in at sessions/" in answer.body["detail"]
+    assert "Send the message to sessions/" in answer.body["detail"]
     with acting_as(world.system):
         assert Conversation.objects.get(pk=out["conversation_id"]).has_external_agent
 

@@ -28,7 +28,7 @@ def test_bad_input_names_its_field(world: World, operator: RestClient) -> None:
     unknown = operator.post("comments/", {"proposal_id": proposal.pk + 999, "text": "x"})
     assert (unknown.code, list(unknown.body["errors"])) == ("invalid", ["proposal_id"])
     long = operator.post("comments/", {"proposal_id": proposal.pk, "text": "x" * 4_001})
-    assert "It has 4,001 characters, and 4,000 are the most." in long.body["errors"]["text"][0]
+    assert "The comment has 4,001 characters; at most 4,000 are allowed." in long.body["errors"]["text"][0]
     assert operator.post("comments/", {"proposal_id": proposal.pk}).code == "invalid"
 
 

@@ -99,7 +99,7 @@ def test_proposal_nobody_says_they_read_is_not_applied(
     sections = {"style": "x"} if kind == "patch_id" else {}
     answer = decide(operator, proposal_id, "applied", **sections)
     assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["version"])
-    assert "send the version of the proposal" in answer.body["detail"]
+    assert "Send the version of the proposal" in answer.body["detail"]
     assert operator.get(f"proposals/{proposal_id}/").body["state"] == "open"
     assert read_and_apply(operator, proposal_id, **sections).body["state"] == "applied"
 
