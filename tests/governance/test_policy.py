@@ -85,3 +85,10 @@ def test_people_are_operators_and_admins() -> None:
     assert {role for role, actor in actors.items() if actor.is_person} == {Role.OPERATOR, Role.ADMIN}
     serving = actors[Role.AGENT].serving("http:abc")
     assert (serving.customer_key, serving.role) == ("http:abc", Role.AGENT)
+
+
+@pytest.mark.kernel
+def test_each_act_is_named_in_the_past() -> None:
+    named = {act: act.past_participle for act in Act}
+    assert all(named.values())
+    assert named[Act.LEARNING_VERSION_WITHDRAW] == "withdrawn"

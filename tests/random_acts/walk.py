@@ -18,6 +18,7 @@ from apps.restore.actions import make_checkpoint
 from tests.random_acts.act_choice import ActChoice
 from tests.random_acts.acts.proposals import PROPOSALS
 from tests.random_acts.acts.registry import ACT_RUNNERS
+from tests.random_acts.console_pages import ConsolePageVisits
 from tests.random_acts.initial_queue import archive_a_persona, fill_queue
 from tests.random_acts.invariants import CHECKS, ActStep, ObservedState, StepComparison, observe
 from tests.random_acts.steps_outside_policy import (
@@ -78,6 +79,7 @@ class RandomActsMachine(RuleBasedStateMachine):
         self.seen: ObservedState = observe(self.observer)
         self.step: ActStep | None = None
         self.number = 0
+        self.page_visits = ConsolePageVisits()
         self.told.runs += 1
 
     @rule(name=ACTS, who=ANY_ACTOR, side=SIDES, pick=ROW_PICKS, abroad=RARELY_TRUE, stale=RARELY_TRUE)
@@ -140,6 +142,7 @@ class RandomActsMachine(RuleBasedStateMachine):
         records = self.observer.records_after(before.records)
         seen = StepComparison(step, before, self.seen, self.observer, self.sides, self.number, records)
         flaws = [f"{name}: {flaw}" for name, check in CHECKS.items() for flaw in check(seen)]
+        flaws += [f"console pages: {flaw}" for flaw in self.page_visits.flaws(records, self.sides)]
         assert not flaws, "\n".join(flaws)
 
     def _run_act(self, act: Act, who: str, side: int, pick: int, *, abroad: bool, stale: bool) -> None:

@@ -79,26 +79,6 @@ TOPICS: Final[Mapping[str, BriefTopic]] = {
         "Nothing was put in quarantine.",
     ),
 }
-PAST_VERBS: Final = {
-    "approve": "approved",
-    "revise": "revised",
-    "deprecate": "retired",
-    "undo": "taken back",
-    "release": "released",
-    "apply": "read at once",
-    "activate": "activated",
-    "reject": "rejected",
-    "retire": "retired",
-    "restore": "restored",
-    "amend": "changed",
-    "write": "written",
-    "distil": "distilled",
-    "clear": "cleared",
-    "add": "added",
-    "create": "created",
-    "archive": "archived",
-    "quarantine": "put in quarantine",
-}
 # A decision is undone by the opposite decision, on the row's own page.
 UNDONE_BY_DECISION: Final = frozenset({Act.SKILL_APPROVE, *TOPICS["versions"].acts, *TOPICS["held"].acts})
 # For these topics the brief counts the lines added and dropped: their texts hold one fact on each line.
@@ -123,7 +103,7 @@ class BriefLine:
     @property
     def did(self) -> str:
         """The act as a past participle, such as "approved"."""
-        return PAST_VERBS[Act(self.record.act).verb]
+        return Act(self.record.act).past_participle
 
     @property
     def line_summary(self) -> str:

@@ -1,6 +1,8 @@
 """The names of all acts. The policy table says who may perform them."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 
 class Act(StrEnum):
@@ -188,3 +190,101 @@ class Act(StrEnum):
     def verb(self) -> str:
         """The part after the dot."""
         return self.value.partition(".")[2]
+
+    @property
+    def past_participle(self) -> str:
+        """The verb as a sentence about a past act names it, such as "approved"."""
+        return _PAST_PARTICIPLES[self.verb]
+
+
+# The verbs of all acts; a test fails if one is missing here.
+_PAST_PARTICIPLES: Final[Mapping[str, str]] = {
+    "abandon": "abandoned",
+    "accept": "accepted",
+    "activate": "activated",
+    "add": "added",
+    "allow": "allowed",
+    "amend": "changed",
+    "answer": "answered",
+    "apply": "applied",
+    "approve": "approved",
+    "archive": "archived",
+    "arrange": "arranged",
+    "attach": "attached",
+    "change_role": "given another role",
+    "claim": "claimed",
+    "clear": "cleared",
+    "consume": "consumed",
+    "create": "created",
+    "deactivate": "deactivated",
+    "delegate": "delegated",
+    "deprecate": "retired",
+    "detach": "detached",
+    "discard": "discarded",
+    "dismiss": "dismissed",
+    "distil": "distilled",
+    "draft": "drafted",
+    "drop": "dropped",
+    "enter": "entered",
+    "erase": "erased",
+    "expire": "expired",
+    "fetch": "fetched",
+    "find": "found",
+    "finish": "finished",
+    "hand_back": "handed back",
+    "import": "imported",
+    "invite": "invited",
+    "issue": "issued",
+    "leave": "left",
+    "lift": "lifted",
+    "open": "opened",
+    "pause": "paused",
+    "propose": "proposed",
+    "prove": "proven",
+    "prune": "pruned",
+    "quarantine": "put in quarantine",
+    "rate": "rated",
+    "reactivate": "reactivated",
+    "rebase": "rebased",
+    "receive": "received",
+    "recur": "seen again",
+    "refresh": "refreshed",
+    "refuse": "refused",
+    "reject": "rejected",
+    "release": "released",
+    "remove": "removed",
+    "reopen": "reopened",
+    "replay": "replayed",
+    "report": "reported",
+    "request": "requested",
+    "request_revision": "sent back for revision",
+    "reset": "reset",
+    "resolve": "resolved",
+    "restore": "restored",
+    "resume": "resumed",
+    "retain": "retained",
+    "retire": "retired",
+    "revise": "revised",
+    "revoke": "revoked",
+    "rotate": "rotated",
+    "rotate_headers": "given new headers",
+    "rotate_key": "given a new key",
+    "rotate_proof_key": "given a new proof key",
+    "rotate_secret": "given a new secret",
+    "run": "run",
+    "scan": "scaned",
+    "send": "sent",
+    "send_edited": "sent as edited",
+    "set": "set",
+    "set_line_dates": "given other line dates",
+    "snooze": "snoozed",
+    "submit": "submitted",
+    "supersede": "superseded",
+    "sync": "synchronised",
+    "take_over": "taken over",
+    "talk": "talked to",
+    "test": "tested",
+    "undo": "taken back",
+    "withdraw": "withdrawn",
+    "write": "written",
+}

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from apps.console.dashboard.morning_brief import lines_changed
 from apps.launcher.postgres import Postgres
+from apps.learning.lessons.actions import withdraw_version
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
 from apps.prompt.text_reuse.derived_lines import ReceivedTexts
@@ -67,6 +68,12 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
                 assert operator.get(url).status_code == 200, url
     back = page_words(operator.get(lines_by_title["Memory"][0].undo_url))
     assert "Most customers are in the EU." in back
+
+
+def test_home_opens_after_a_version_was_withdrawn(world: World, operator: Client) -> None:
+    version = make_version(world, "active")
+    withdraw_version(version, actor=world.operator, reason="It is wrong.")
+    assert brief_sections(operator)["Learning versions"].lines[0].did == "withdrawn"
 
 
 @pytest.mark.slow
