@@ -1,5 +1,6 @@
 """What becomes of a proposal that is not decided on at once, and of kinds that are not about skills."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -205,13 +206,48 @@ def test_only_what_ran_out_of_time_expires(world: World) -> None:
         expire_proposal(proposal, actor=world.system)
 
 
+def test_nobody_decides_on_a_proposal_whose_time_has_run_out_before_the_sweep(world: World) -> None:
+    late = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    let_run_out(late, world)
+    decisions: list[Callable[[], object]] = [
+        lambda: approve_as_read(late, world.operator, {"style": "Hello."}),
+        lambda: reject_proposal(late, actor=world.operator, reason="Too late."),
+        lambda: rebase(late, actor=world.operator),
+        lambda: claim_proposal(late, actor=world.operator),
+        lambda: request_revision(late, actor=world.operator, words="Shorter."),
+        lambda: snooze_proposal(late, actor=world.operator, until=None),
+    ]
+    for decide in decisions:
+        with pytest.raises(IllegalTransition, match=r"ended on .* UTC. Reopen it first"):
+            decide()
+        assert late.state == Proposal.State.OPEN
+    reopen_proposal(late, actor=world.operator)
+    assert late.expires_at is not None
+    assert late.expires_at > timezone.now()
+    assert approve_as_read(late, world.operator, {"style": "Hello."}).applied
+
+
+def test_an_agent_withdraws_its_proposal_whose_time_has_run_out(world: World) -> None:
+    late = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    let_run_out(late, world)
+    withdraw_proposal(late, actor=world.bot)
+    with acting_as(world.operator):
+        assert not Proposal.objects.visible_to(world.operator).exists()
+
+
+def let_run_out(proposal: Proposal, world: World) -> None:
+    """Let the time for a decision end a second ago."""
+    with acting_as(world.operator), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s", [proposal.pk]
+        )
+        proposal.refresh_from_db()
+
+
 def test_the_sweep_closes_what_nobody_decided_on_and_a_person_takes_it_up_again(world: World) -> None:
     late = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     fresh = propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
-    with acting_as(world.operator), connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s", [late.pk]
-        )
+    let_run_out(late, world)
     assert (world.tenant.pk, late.pk) in due_work("proposal_expiries")
     for proposal in (late, fresh, late):
         expire(world.tenant.pk, proposal.pk)

@@ -144,7 +144,7 @@ def ask_for_revision(proposal: Proposal, *, actor: Actor, reason: str, read_at: 
 
 
 def is_open(proposal: Proposal) -> bool:
-    return bool(proposal.state == Proposal.State.OPEN)
+    return bool(proposal.state == Proposal.State.OPEN) and not proposal.has_run_out(timezone.now())
 
 
 def _is_decidable(proposal: Proposal) -> bool:
@@ -201,7 +201,7 @@ def is_undoable(proposal: Proposal) -> bool:
 
 
 def is_closed(proposal: Proposal) -> bool:
-    return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED}
+    return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED} or proposal.has_run_out(timezone.now())
 
 
 def is_quarantined(proposal: Proposal) -> bool:

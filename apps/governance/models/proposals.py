@@ -170,6 +170,10 @@ class Proposal(Governed):
         """Whether the claim on the proposal has not lapsed yet (`CLAIM_DURATION`)."""
         return self.claimed_at is not None and now - self.claimed_at < CLAIM_DURATION
 
+    def has_run_out(self, now: datetime) -> bool:
+        """Whether the time for a decision is over, even if the hourly sweep has not yet marked the proposal as expired."""
+        return self.state == self.State.OPEN and self.expires_at is not None and self.expires_at <= now
+
     @transition(field=state, source=State.OPEN, target=State.APPLIED)
     def apply(self) -> None:
         """Mark the proposal as applied. The caller makes the change in the same transaction."""

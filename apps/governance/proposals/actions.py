@@ -31,8 +31,10 @@ from apps.governance.proposals.approval_rules import (
     merge_evidence,
     refuse_approved,
     refuse_changed_content,
+    refuse_closed,
     refuse_full_queue,
     refuse_rejected,
+    refuse_run_out,
     refuse_self_approval,
     refuse_too_few_reviewers,
     refuse_undecidable,
@@ -86,6 +88,7 @@ def reject_proposal(
 ) -> Proposal:
     """Reject a proposal. The target does not change; the reason is stored with the proposal, where the agent can read it."""
     with governed(Act.PROPOSAL_REJECT, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_run_out(row)
         row.reject()
         _record_decision(row, actor, reason)
         row.reason_code = reason_code
@@ -120,8 +123,11 @@ def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = Non
 def reopen_proposal(
     proposal: Proposal, *, actor: Actor, reason: str = "", terms: ReviewTerms | None = None, read_at: int | None = None
 ) -> Proposal:
-    """Reopen a rejected or expired proposal. Earlier approvals do not count."""
+    """Reopen a rejected or expired proposal, or one whose time has run out. Earlier approvals do not count."""
     with governed(Act.PROPOSAL_REOPEN, proposal, actor=actor, read_at=read_at, reason=reason) as row:
+        if row.has_run_out(timezone.now()):
+            # The sweep would do this within the hour.
+            row.expire()
         _refuse_other_states(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
         _reset_to_open(row)
         row.expires_at = timezone.now() + timedelta(days=(terms or ReviewTerms()).proposal_days)
@@ -208,7 +214,7 @@ def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> 
     """Withdraw an open proposal that was never approved or commented on. The change record keeps its words."""
     with conflict_if_approved(), acting_as(actor):
         with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
-            refuse_undecidable(row)
+            refuse_closed(row)
             refuse_approved(row)
         check_references_to(Proposal._meta.db_table)
 

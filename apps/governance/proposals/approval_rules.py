@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.errors import (
@@ -127,7 +128,21 @@ def refuse_changed_content(proposal: Proposal, reviewed_sha256: str) -> None:
 
 
 def refuse_undecidable(proposal: Proposal) -> None:
-    """Refuse a decision on a proposal that is not open."""
+    """Refuse a decision on a proposal that is not open, or whose time has run out."""
+    refuse_run_out(proposal)
+    refuse_closed(proposal)
+
+
+def refuse_run_out(proposal: Proposal) -> None:
+    """Refuse a decision on an open proposal whose time has run out, before the sweep has marked it as expired."""
+    if proposal.has_run_out(timezone.now()):
+        raise IllegalTransition(
+            f"The time to decide on this proposal ended on {proposal.expires_at:%d %B %Y at %H:%M} UTC. Reopen it first."
+        )
+
+
+def refuse_closed(proposal: Proposal) -> None:
+    """Refuse a change of a proposal that is not open."""
     if proposal.state == Proposal.State.OPEN:
         return
     instead = {
