@@ -153,7 +153,8 @@ class ConversationAdmin(GovernedAdmin):
             takes_read_at=False,
             done="In quarantine. Each row can be released separately.",
             consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
-            " the lines it left in memory and profiles are taken out, until somebody releases them.",
+            " the lines it left in memory and profiles are taken out, until somebody releases them. Open sessions with any of this"
+            " text get a new prompt with their next turn, which is written to the cache once.",
             form=ReasonedDecisionForm,
             when=_has_quarantinable_rows,
             tone="danger",

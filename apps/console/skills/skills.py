@@ -244,9 +244,9 @@ class SkillAdmin(GovernedAdmin):
             "Quarantine",
             Act.SKILL_QUARANTINE,
             quarantine_skill,
-            done="In quarantine. From now on no agent finds it, not even in running sessions.",
-            consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
-            " Nothing is decided about it meanwhile.",
+            done="In quarantine. No agent finds it any more, and open sessions drop it with their next turn.",
+            consequence="No agent finds this skill any more until somebody releases it, and nobody can decide on it meanwhile."
+            " Open sessions that list it get a new prompt with their next turn, which is written to the cache once.",
             form=ReasonedDecisionForm,
             when=_is_quarantinable,
             tone="danger",

@@ -28,11 +28,15 @@ COMPARED_CHARACTERS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class CurrentSession:
-    """The conversation's latest session, the time of its last use, and the parts of its prefix, tools first."""
+    """The conversation's latest session, the time of its last use, and the parts of its prefix, tools first.
+
+    `has_quarantined_text` is true if a person has quarantined text of the prefix since it was frozen.
+    """
 
     session: Session
     used_at: datetime
     parts: tuple[StoredPart, ...]
+    has_quarantined_text: bool = False
 
     @property
     def tells_of_customer(self) -> bool:
@@ -49,6 +53,7 @@ class CurrentSession:
             session,
             datetime.fromisoformat(used_at) if used_at else session.snapshot_at,
             tuple(StoredPart(**part) for part in claim_row["parts"]),
+            claim_row["has_quarantined_text"],
         )
 
 

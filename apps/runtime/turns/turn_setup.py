@@ -139,13 +139,15 @@ def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor,
     """Find the session of a turn: the turn's own if it has steps, else the conversation's current one.
 
     The write that closes the turn stores the session. If the current session is over, a new one is opened, in one commit with the
-    turn that enters it. A new session is also opened, even for a turn with steps, if the current one contains the customer's
-    profile and the tenant has since begun to require a proof of identity.
+    turn that enters it. A new session is also opened, even for a turn with steps, if the current one contains text that a person
+    has quarantined, or the customer's profile while the tenant has since begun to require a proof of identity.
     """
     running, turn = claimed.context.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
-    # If a turn was handed out, the external agent already has the customer's profile.
-    may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
+    # If a turn was handed out, the external agent already has its prompt.
+    may_be_told = turn.external_user_turn or not (
+        running and (running.has_quarantined_text or (running.tells_of_customer and not claimed.customer_is_proven))
+    )
     if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session
         return prefix_from_claim(running, claimed.known_parts)

@@ -260,6 +260,9 @@ SELECT json_build_object(
 
     -- The session, its prompt, and when it was used last.
     'session', (SELECT to_json(session) FROM session),
+    'has_quarantined_text',
+    -- include: apps/runtime/turn_store/queries/fragments/has_quarantined_text.sql
+    ,
     'last_turn_at', (
         SELECT previous.finished_at
         FROM session
