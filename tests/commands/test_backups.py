@@ -23,7 +23,7 @@ from apps.tenants.policy_sync.drift import policy_drift
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.management_command import run_command
 from tests.support.parameter_sampling import IS_WHOLE
-from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
+from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_skill_with_file, make_world
 
 __all__ = ["committing"]
 
@@ -172,13 +172,15 @@ def test_the_drill_says_whether_a_backup_can_be_relied_on(world: World) -> None:
     # A good one is drilled by `.ci/run`, and with all its words where everything runs.
     if IS_WHOLE:
         assert_drill_passes()
-    # It fails where the books or the walls were touched.
+    # It fails if the audit log or row security was changed, or if a skill's file is missing from the folder.
+    [elsewhere] = make_skill_with_file(world).files
     as_superuser(
         "SET session_replication_role = replica; UPDATE governance_changerecord SET act = 'persona.amend' WHERE id ="
         " (SELECT min(id) FROM governance_changerecord); ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY"
     )
     seen = run_command("drill_backup")
-    assert "is not reliable: 2 findings" in seen.failure
+    assert "is not reliable: 3 findings" in seen.failure
+    assert f"A skill names the attachment {elsewhere.key}, and the backup does not have it." in seen.err
     assert "verify_audit fails" in seen.err
     assert "sync_policy fails" in seen.err
     assert databases() == before

@@ -16,6 +16,7 @@ import psycopg
 
 from apps.operations.backup.database_digest import (
     Contents,
+    attachment_keys,
     bypasses_row_security,
     collation,
     migrations,
@@ -30,6 +31,10 @@ DUMP: Final = "database.dump"
 ATTACHMENTS_FOLDER: Final = "attachments"
 _MANIFEST_BYTES: Final = 10_000_000
 _CHUNK: Final = 1 << 20
+_RUN_AS_OWNER: Final = (
+    "Run the command as the user that web and worker run as. With Docker this is the image's own user, so leave out"
+    " --user."
+)
 
 
 class BackupRefused(Exception):
@@ -66,11 +71,17 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
     """Write a backup of the database, and of the attachments' folder if there is one. The product can keep running.
 
     The folder is read after the database. A file is stored before a row refers to it, so every row in the backup has its file.
+    Refused if any file of the folder cannot be read: a backup without it would look complete.
     """
-    if file.exists():
-        raise BackupRefused(f"{file} exists already. Name another file, or move this one away.")
     if not file.parent.is_dir():
         raise BackupRefused(f"There is no folder {file.parent}. Create it first.")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise BackupRefused(f"{_process_user()} may not write to {file.parent}. Make this user the folder's owner.")
+    if file.exists():
+        raise BackupRefused(f"{file} exists already. Name another file, or move this one away.")
+    if files:
+        # The dump may take an hour; a folder that cannot be read is reported before it.
+        _attachment_paths(files)
     with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
         dump = Path(folder) / DUMP
         dump_info = _dump_database(owner_url, dump)
@@ -116,6 +127,11 @@ def unpack_backup(file: Path, manifest: Manifest) -> Iterator[Path]:
         dump = folder / DUMP
         if not dump.is_file() or _sha256(dump) != manifest.dump_sha256:
             raise BackupRefused(f"{file} is damaged: its dump does not match its manifest. Nothing was restored.")
+        found = sum(path.is_file() for path in (folder / ATTACHMENTS_FOLDER).rglob("*"))
+        if found != manifest.file_count:
+            raise BackupRefused(
+                f"{file} is damaged: it has {found} of {manifest.file_count} attachments. Nothing was restored."
+            )
         yield folder
 
 
@@ -136,11 +152,63 @@ def restore_attachments(folder: Path, files: Path) -> int:
     return copied
 
 
+def refuse_unwritable(files: Path) -> None:
+    """Refuse to restore attachments to a folder in which this process may not create files."""
+    existing = next(folder for folder in (files, *files.parents) if os.path.lexists(folder))
+    below = (Path(name, each) for name, folders, _ in os.walk(files) for each in folders)
+    for folder in (existing, *below):
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise BackupRefused(
+                f"{_process_user()} may not write to {folder}, and the backup has attachments. Nothing was restored."
+                f" {_RUN_AS_OWNER}"
+            )
+
+
+def missing_attachments(owner_url: str, folder: Path) -> list[str]:
+    """Return the keys of attachments that skills in a restored database name and an unpacked backup lacks."""
+    with psycopg.connect(owner_url) as connection:
+        keys = attachment_keys(connection)
+    return [key for key in keys if not (folder / ATTACHMENTS_FOLDER / key).is_file()]
+
+
 def _attachment_paths(files: Path) -> dict[str, Path]:
-    """Return every file of the folder, by its name in a backup."""
-    return {
-        f"{ATTACHMENTS_FOLDER}/{path.relative_to(files)}": path for path in sorted(files.rglob("*")) if path.is_file()
-    }
+    """Return every file of the folder, by its name in a backup. Refused if one of them cannot be read."""
+    paths = []
+    for folder in _walk_folders(files):
+        # Files of a folder with the right to list it but not to enter it cannot be read.
+        if not os.access(folder, os.X_OK):
+            raise _unreadable(folder, "Permission denied")
+        paths += [path for path in folder.iterdir() if path.is_file()]
+    for path in paths:
+        if not os.access(path, os.R_OK):
+            raise _unreadable(path, "Permission denied")
+    return {f"{ATTACHMENTS_FOLDER}/{path.relative_to(files)}": path for path in sorted(paths)}
+
+
+def _walk_folders(files: Path) -> Iterator[Path]:
+    """Yield the folder and those below it. `Path.rglob` would skip a folder that it cannot read."""
+
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error.filename, error.strerror) from error
+
+    try:
+        is_missing = not files.exists()
+    except PermissionError as error:
+        raise _unreadable(files, error.strerror) from error
+    # Until the first attachment is stored there is no folder.
+    if not is_missing:
+        yield from (Path(name) for name, _, _ in os.walk(files, onerror=refuse))
+
+
+def _unreadable(path: Path | str, reason: str | None) -> BackupRefused:
+    return BackupRefused(
+        f"{_process_user()} cannot read the attachments in {path} ({reason}), so the backup would be incomplete."
+        f" {_RUN_AS_OWNER}"
+    )
+
+
+def _process_user() -> str:
+    return f"The user of this process (uid {os.geteuid()})"
 
 
 def _write_archive(file: Path, parts: Mapping[str, Path]) -> None:
@@ -152,7 +220,10 @@ def _write_archive(file: Path, parts: Mapping[str, Path]) -> None:
         with os.fdopen(descriptor, "wb") as handle:
             with tarfile.open(fileobj=handle, mode="w") as archive:
                 for name, path in parts.items():
-                    archive.add(path, name, recursive=False)
+                    try:
+                        archive.add(path, name, recursive=False)
+                    except (FileNotFoundError, PermissionError) as error:
+                        raise _unreadable(path, error.strerror) from error
             handle.flush()
             os.fsync(handle.fileno())
         unfinished.rename(file)

@@ -23,6 +23,10 @@ FROM pg_database WHERE datname = current_database()
 _BYPASSES_ROW_SECURITY = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY app, name"
 
+_ATTACHMENT_KEYS = (
+    "SELECT DISTINCT file ->> 'key' FROM skills_skill, jsonb_array_elements(attachments) AS file ORDER BY 1"
+)
+
 
 def table_digests(connection: Connection) -> Contents:
     """Return each table with its number of rows and their digest."""
@@ -54,6 +58,11 @@ def bypasses_row_security(connection: Connection) -> bool:
 def migrations(connection: Connection) -> list[str]:
     """Return every migration that was applied to the database."""
     return [f"{app}.{name}" for app, name in connection.execute(_MIGRATIONS).fetchall()]
+
+
+def attachment_keys(connection: Connection) -> list[str]:
+    """Return the keys of the files that skills name."""
+    return [str(key) for (key,) in connection.execute(_ATTACHMENT_KEYS).fetchall()]
 
 
 def differences(wanted: Contents, found: Contents) -> Iterator[str]:

@@ -9,9 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.operations.backup.archive import BackupRefused, Manifest, back_up, unpack_backup
+from apps.operations.backup.archive import BackupRefused, Manifest, back_up, missing_attachments, unpack_backup
 from apps.operations.backup.postgres_programs import ProgramFailed
-from apps.operations.backup.restore_backup import database_name, drop_database, restore_to_new_database
+from apps.operations.backup.restore_backup import (
+    database_name,
+    drop_database,
+    owner_url_of,
+    restore_to_new_database,
+)
 from apps.operations.backup.restore_drill import (
     DRILL_SUFFIX,
     parse_prompt_hashes,
@@ -26,8 +31,8 @@ class Command(BaseCommand):
     """The installation keeps running. The backup and the restored database are deleted afterwards."""
 
     help = (
-        "Back up, restore beside the installation, and compare every row of every table, the audit chain of every tenant,"
-        " row security and grants, and every agent's prompt byte for byte."
+        "Back up, restore beside the installation, and compare every row of every table, the attachments, the audit"
+        " chain of every tenant, row security and grants, and every agent's prompt byte for byte."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -52,7 +57,9 @@ class Command(BaseCommand):
         try:
             with unpack_backup(file, manifest) as folder:
                 restore_to_new_database(folder, manifest, name)
+                missing = missing_attachments(owner_url_of(name), folder) if manifest.has_files else []
             self.stdout.write(f"Restored as {name}; every row is there.")
+            yield from (f"A skill names the attachment {key}, and the backup does not have it." for key in missing)
             yield from self._verify_restored(name, manifest)
         finally:
             drop_database(name)

@@ -7,7 +7,13 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from apps.operations.backup.archive import BackupRefused, read_manifest, restore_attachments, unpack_backup
+from apps.operations.backup.archive import (
+    BackupRefused,
+    read_manifest,
+    refuse_unwritable,
+    restore_attachments,
+    unpack_backup,
+)
 from apps.operations.backup.postgres_programs import ProgramFailed
 from apps.operations.backup.restore_backup import (
     RESTORING_SUFFIX,
@@ -47,6 +53,8 @@ class Command(BaseCommand):
         manifest, name, files = read_manifest(file), database_name(), attachments_folder()
         if has_tables(name) and not replace:
             raise CommandError(f"The database {name} is not empty. To drop its contents, pass --replace.")
+        if files and manifest.file_count:
+            refuse_unwritable(files)
         with unpack_backup(file, manifest) as folder:
             self.stderr.write(f"Restoring {manifest_summary(manifest)}, as of {manifest.made_at}.")
             restore_to_new_database(folder, manifest, f"{name}{RESTORING_SUFFIX}")
