@@ -193,8 +193,8 @@ def assert_drill_passes() -> None:
     assert "1 attachments" in lines[0]
     assert lines[2:5] == [
         "The audit chain of every tenant is intact.",
-        "Walls, rights and grants are those of this release.",
-        "2 prompts are the same, byte for byte.",
+        "Row security, rights and grants match this release.",
+        "2 prompts are identical, byte for byte.",
     ]
     assert "is reliable" in lines[5]
 
