@@ -14,6 +14,7 @@ from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from tests.durability.invariants import Bill, Effects, broken
 from tests.support.drivers.conversation import expire_lease, lines, reply, send_customer_message, turn_of
+from tests.support.drivers.dying_worker import PowerCutError
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -22,10 +23,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 RESTART = "SET round = turn.round + 1"
 FIRST, SECOND = "Where is my order?", "It is number 12."
 NEARBY_STATEMENTS = 3
-
-
-class PowerCutError(BaseException):
-    """The process is gone; nobody has the time to tidy up."""
 
 
 @dataclass

@@ -87,7 +87,6 @@ def test_people_are_operators_and_admins() -> None:
     assert (serving.customer_key, serving.role) == ("http:abc", Role.AGENT)
 
 
-@pytest.mark.kernel
 def test_each_act_is_named_in_the_past() -> None:
     named = {act: act.past_participle for act in Act}
     assert all(named.values())

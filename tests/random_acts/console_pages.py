@@ -1,13 +1,12 @@
 """Console pages after each kind of act: Home, the list of what was changed, and the page of the changed row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from django.apps import apps
-from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from apps.console.site import ADMINS_BY_MODEL
+from apps.console.framework.row_urls import url_of_subject
 from apps.governance.errors import GovernanceError
 from tests.random_acts.superuser_observer import RecordRow, RowKey
 from tests.random_acts.two_tenants import ActingTenant, NoRowForAct
@@ -58,9 +57,7 @@ def _failing_pages(client: Client, record: RecordRow) -> Iterator[str]:
 
 
 def _paths_after(subject: RowKey) -> Iterator[str]:
-    label, row_id = subject
     yield _HOME
-    shown: Mapping[str, type[Model]] = {model._meta.label_lower: model for model in ADMINS_BY_MODEL}
-    if label in shown:
-        yield f"{list_of(shown[label])}?tab=all"
-        yield reverse(f"admin:{apps.get_model(label)._meta.label_lower.replace('.', '_')}_change", args=[row_id])
+    if page := url_of_subject(*subject):
+        yield f"{list_of(apps.get_model(subject[0]))}?tab=all"
+        yield page

@@ -145,10 +145,12 @@ def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor,
     running, turn = claimed.context.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
     # If a turn was handed out, the external agent already has its prompt.
-    may_be_told = turn.external_user_turn or not (
-        running and (running.has_quarantined_text or (running.tells_of_customer and not claimed.customer_is_proven))
+    is_withdrawn = (
+        running is not None
+        and not turn.external_user_turn
+        and (running.has_quarantined_text or (running.tells_of_customer and not claimed.customer_is_proven))
     )
-    if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
+    if running and not is_withdrawn and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session
         return prefix_from_claim(running, claimed.known_parts)
     with acting_as(system):

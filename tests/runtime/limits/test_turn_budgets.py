@@ -17,6 +17,7 @@ from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.support.drivers.conversation import expire_lease, lines, send_customer_message, turn_of
+from tests.support.drivers.dying_worker import PowerCutError
 from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -149,9 +150,6 @@ def test_a_turn_without_money_or_words_asks_a_person(world: World) -> None:
 
 def test_a_turn_resumed_by_another_worker_knows_what_it_has_spent(world: World) -> None:
     # R127, R166
-    class PowerCutError(BaseException):
-        """The process is gone."""
-
     @dataclass
     class Dying(PricedModel):
         def complete(self, request: ModelRequest) -> ModelReply:

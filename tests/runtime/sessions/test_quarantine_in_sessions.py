@@ -1,14 +1,12 @@
 """Quarantine reaches open sessions: the next turn freezes a prompt without the text that was taken out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import quarantine_proposal
-from apps.llm.model_backend import ModelReply, ModelRequest
 from apps.memory.actions import amend_memory
 from apps.memory.line_decisions import quarantine_block_lines, quarantine_memory_lines, quarantine_profile_lines
 from apps.prompt.memory_lines.write_holds import MemoryReview
@@ -28,6 +26,7 @@ from tests.support.drivers.conversation import (
     tool,
     turn_of,
 )
+from tests.support.drivers.dying_worker import DyingModel, PowerCutError
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_skill, make_world
 
@@ -96,30 +95,12 @@ def test_quarantine_of_lines_that_were_never_in_memory_ends_no_session(standin: 
     assert run_customer_turn(careful, "And again", standin).session_id == first.session_id
 
 
-class PowerCutError(BaseException):
-    """The process ends without any cleanup."""
-
-
-@dataclass
-class DyingModel:
-    """A model; the worker dies while it waits for the second call."""
-
-    standin: StandIn
-    calls: int = 0
-
-    def complete(self, request: ModelRequest) -> ModelReply:
-        self.calls += 1
-        if self.calls == 2:
-            raise PowerCutError
-        return self.standin.backend.complete(request)
-
-
 def test_a_turn_with_steps_goes_on_without_the_quarantined_text(world: World, standin: StandIn) -> None:
     quarantine = plant_memory_line(world)
     standin.play(tool("list_skills"), reply("None yet."))
     event = send_customer_message(world, "What can you do?")
     with pytest.raises(PowerCutError):
-        answer_conversation(world.tenant.pk, event.conversation_id, backend=DyingModel(standin))
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=DyingModel(standin, at_call=2))
     quarantine()
     expire_lease(world, turn_of(world, event))
     turn = run_turn(world, event, standin.backend)

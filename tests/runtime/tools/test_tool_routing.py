@@ -15,8 +15,8 @@ from apps.runtime.tools.builtin_tool import DEFAULT_OFFER
 from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME, CallOutcome, Toolbox
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
-from tests.runtime.transcript.test_crash_resume import PowerCutError
 from tests.support.drivers.conversation import expire_lease, reply, send_customer_message, tool, turn_of
+from tests.support.drivers.dying_worker import PowerCutError
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 

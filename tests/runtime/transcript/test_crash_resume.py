@@ -7,7 +7,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.llm.model_backend import JsonObject, ModelReply, ModelRequest, ToolDefinition
+from apps.llm.model_backend import JsonObject, ToolDefinition
 from apps.memory.models import AgentMemory
 from apps.runtime.limits.turn_limits import CRASHES_PER_TURN
 from apps.runtime.models import ModelCall, ToolStep, Turn
@@ -23,6 +23,7 @@ from tests.support.drivers.conversation import (
     tool,
     turn_of,
 )
+from tests.support.drivers.dying_worker import DyingModel, PowerCutError
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -34,25 +35,6 @@ RepeatSafety = ToolStep.RepeatSafety
 @pytest.fixture
 def world() -> World:
     return make_world()
-
-
-class PowerCutError(BaseException):
-    """The process is gone; nobody has the time to tidy up."""
-
-
-@dataclass
-class DyingModel:
-    """A model; the worker dies while it waits for this call."""
-
-    standin: StandIn
-    at_call: int
-    asked: list[ModelRequest] = field(default_factory=list)
-
-    def complete(self, request: ModelRequest) -> ModelReply:
-        self.asked.append(request)
-        if len(self.asked) == self.at_call:
-            raise PowerCutError
-        return self.standin.backend.complete(request)
 
 
 @dataclass

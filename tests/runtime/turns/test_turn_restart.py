@@ -17,7 +17,7 @@ from apps.runtime.turns.turn_machine import start_turn
 from apps.runtime.turns.turn_progress import AskModel
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
-from tests.runtime.transcript.test_crash_resume import FakePaymentTool, PowerCutError
+from tests.runtime.transcript.test_crash_resume import FakePaymentTool
 from tests.support.drivers.conversation import (
     expire_lease,
     lines,
@@ -28,6 +28,7 @@ from tests.support.drivers.conversation import (
     tool,
     turn_of,
 )
+from tests.support.drivers.dying_worker import PowerCutError
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
