@@ -1,6 +1,7 @@
 """Models of conversations: `Conversation`, its inbound events, and the messages of its transcript.
 
-Inbound events and messages are journal rows. They are written once; only the turn that answers an event is added later.
+Inbound events and messages are journal rows. They are written once; only the turn that answers an event, and whether
+the transcript has it before that turn ends, are added later.
 """
 
 from typing import ClassVar, Self
@@ -69,6 +70,12 @@ class InboundEvent(models.Model):
         help_text="Highest number of model calls in the turn that answers; empty: the limit of the agent or channel.",
     )
     turn_id = models.BigIntegerField(null=True, db_index=True)
+    is_in_transcript = models.BooleanField(
+        default=False,
+        db_default=False,
+        editable=False,
+        help_text="Set if its message was written before its turn ended, because the turn is delayed or a person answers.",
+    )
 
     class Meta:
         ordering: ClassVar = ["id"]

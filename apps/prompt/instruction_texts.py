@@ -134,6 +134,10 @@ COLLEAGUE_WROTE: Final = (
     "A colleague took this conversation in hand and wrote the following to the customer, who has read it as the answer of the "
     "business. Stand by it; do not answer again what it answers:"
 )
+DELAY_NOTICE_SENT: Final = (
+    "The answer was delayed. Meanwhile the customer got this sentence automatically. Answer the customer now; do not send the "
+    "sentence again:"
+)
 ESCALATION_ANSWERED: Final = (
     "A colleague answers a question that you handed over ({reason}). Tell the customer in your own words, and add nothing "
     "that it does not say:"

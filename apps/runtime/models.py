@@ -207,7 +207,8 @@ class Turn(ExternalTurnFields):
     `learning_version_id` is the version that the conversation's first turn pinned and all its turns use (R146). `model` is the
     fallback used instead of the agent's model, chosen once for the whole turn. `history_halvings` counts how often the history
     was halved because the prompt was too long. `attempts` counts claims, `crashes` the claims after a worker that died without
-    releasing the turn, and `failed_calls` the failed model calls of the current step.
+    releasing the turn, and `failed_calls` the failed model calls of the current step. `delay_notice` is the sentence that the
+    customer got because the turn waits for the day's budget.
     """
 
     class Status(models.TextChoices):
@@ -252,6 +253,9 @@ class Turn(ExternalTurnFields):
     )
     failure_code = models.CharField(max_length=40, blank=True)
     failure = models.TextField(blank=True)
+    delay_notice = models.ForeignKey(
+        "conversations.Message", null=True, db_index=False, on_delete=models.PROTECT, related_name="+"
+    )
     user_turn_segments = models.JSONField(null=True)
     # Not a foreign key: old versions are deleted, but the number of the pinned version stays on record.
     learning_version_id = models.BigIntegerField(null=True)

@@ -7,7 +7,8 @@ import pytest
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting_as
-from apps.runtime.turns.operator_replies import conversation_length, write_to_customer
+from apps.runtime.turns.operator_replies import write_to_customer
+from apps.runtime.turns.waiting_messages import conversation_length
 from apps.runtime.webhook_delivery.delivery_lease import DeliveryResponse, record_response
 from tests.support.drivers.conversation import run_turn, send_customer_message
 from tests.support.servers.standin_model import StandIn

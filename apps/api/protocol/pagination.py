@@ -41,9 +41,28 @@ class RowPagination(CursorPagination):
 
 
 class TranscriptPagination(RowPagination):
-    """Pages of a transcript, oldest first."""
+    """Pages of a transcript, oldest first. The last page also has the messages that wait for an answer, as `waiting`."""
 
     ordering = "position"
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Describe the page with its waiting messages."""
+        described = super().get_paginated_response_schema(schema)
+        described["properties"]["waiting"] = {"type": "array", "items": self.waiting_schema}
+        described["required"] = [*described.get("required", ()), "waiting"]
+        return described
+
+    waiting_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "description": "A message without an answer. It enters the transcript when its turn ends.",
+        "required": ["event_id", "sender", "text", "received_at"],
+        "properties": {
+            "event_id": {"type": "integer"},
+            "sender": {"type": "string"},
+            "text": {"type": "string"},
+            "received_at": {"type": "string", "format": "date-time"},
+        },
+    }
 
 
 class RowOrdering(OrderingFilter):

@@ -118,6 +118,8 @@ class AgentAdmin(GovernedAdmin):
         "distil_model_long",
         "distil_endpoint_long",
         "turn_budget_micro_usd",
+        "delay_notice",
+        "channel_delay_notices",
     )
     change_form_template = "console/agents/agent.html"
     edit_label = "Edit how it runs"

@@ -30,6 +30,7 @@ from apps.governance.policy.policy_table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
+from apps.runtime.turns.waiting_messages import delayed_turn, waiting_events
 
 TURNS_SHOWN = 50
 
@@ -53,7 +54,8 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
         "lines": lines,
         "reported_at": reporting_url(conversation, actor),
         "explains": not conversation.off_the_record,
-        "waiting": conversation.events.filter(turn_id__isnull=True),
+        "waiting": waiting_events(conversation),
+        "delayed": delayed_turn(conversation),
         "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
         "asked_agents": conversation.children.select_related("agent"),
         "questions": conversation.escalations.filter(status=Escalation.Status.OPEN).select_related("agent"),

@@ -12,7 +12,8 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
-from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
+from apps.runtime.turns.operator_replies import hand_back, write_to_customer
+from apps.runtime.turns.waiting_messages import conversation_length
 
 
 class WriteMessageForm(DecisionForm):

@@ -45,8 +45,8 @@ class TranscriptStep:
 
     @property
     def is_agents_reply(self) -> bool:
-        """Whether the step is a reply of the agent to its customer."""
-        return self.is_reply and self.sender == Message.Sender.AGENT
+        """Whether the step is a reply of the agent to its customer. A delay notice is none: it is the agent's setting."""
+        return self.is_reply and self.sender == Message.Sender.AGENT and self.turn_id is not None
 
 
 def transcript(conversation: Conversation) -> list[TranscriptStep]:

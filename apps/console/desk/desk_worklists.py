@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,28 +14,39 @@ from apps.console.conversations.transcripts import reporting_url, transcript
 from apps.console.framework.list_columns import column
 from apps.console.framework.row_titles import excerpt
 from apps.console.framework.worklist_admin import WorklistAdmin
-from apps.conversations.models import Conversation, Message
+from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
+from apps.runtime.turns.waiting_messages import delayed_turn, waiting_events
 
 LINES_SHOWN = 8
 
 
 def recent_lines(conversation: Conversation, actor: Actor) -> dict[str, Any]:
-    """Return the end of the transcript and the messages since; the page of the conversation has all of it."""
-    since = conversation.events.filter(turn_id__isnull=True)
-    lines = transcript(conversation)[-LINES_SHOWN:]
-    return {"lines": lines, "waiting": since, "reported_at": reporting_url(conversation, actor)}
+    """Return the end of the transcript and the messages that wait; the page of the conversation has all of it."""
+    return {
+        "lines": transcript(conversation)[-LINES_SHOWN:],
+        "waiting": waiting_events(conversation),
+        "delayed": delayed_turn(conversation),
+        "reported_at": reporting_url(conversation, actor),
+    }
 
 
 def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Annotate each row with the last message of the customer in its conversation."""
-    customer_messages = Message.objects.filter(conversation=OuterRef("conversation"), sender=Message.Sender.CUSTOMER)
+    """Annotate each row with the last message of the customer in its conversation, answered or not."""
+    received = InboundEvent.objects.filter(
+        tenant=OuterRef("tenant"), conversation=OuterRef("conversation"), kind=InboundEvent.Kind.MESSAGE
+    )
+    # The messages of an imported transcript have no events.
+    written = Message.objects.filter(conversation=OuterRef("conversation"), sender=Message.Sender.CUSTOMER)
     annotated_rows: QuerySet[Any] = rows.annotate(
-        last_words=Subquery(customer_messages.order_by("-position").values("text")[:1])
+        last_words=Coalesce(
+            Subquery(received.order_by("-received_at", "-pk").values("text")[:1]),
+            Subquery(written.order_by("-position").values("text")[:1]),
+        )
     )
     return annotated_rows
 

@@ -17,8 +17,10 @@ from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import title_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.token_usage import dollars, grouped
+from apps.conversations.models import InboundEvent
 from apps.governance.governed_write import may
 from apps.governance.policy.acts import Act
+from apps.runtime.turn_store.journal_rows import SENDERS
 
 register = template.Library()
 register.filter(agents_named)
@@ -32,6 +34,12 @@ register.filter(source_badge)
 def person(label: str, people: ActorNames) -> str:
     """Return the name behind an actor's label."""
     return people[label] if label else ""
+
+
+@register.filter
+def sender(event: InboundEvent) -> str:
+    """Return the sender that an event has in the transcript."""
+    return SENDERS[InboundEvent.Kind(event.kind)].value
 
 
 @register.filter

@@ -441,6 +441,15 @@ class Migration(TableMigration):
                     ),
                 ),
                 ("turn_id", models.BigIntegerField(db_index=True, null=True)),
+                (
+                    "is_in_transcript",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        editable=False,
+                        help_text="Set if its message was written before its turn ended, because the turn is delayed or a person answers.",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["id"],

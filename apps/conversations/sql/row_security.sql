@@ -35,7 +35,7 @@ CREATE POLICY conversations_inboundevent_talk_insert ON conversations_inboundeve
     TO @agent@, @worker@ WITH CHECK (NOT EXISTS (
     SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = conversation_id AND thread.member_user_id IS NOT NULL));
 GRANT SELECT, INSERT ON conversations_inboundevent TO @operator@, @agent@;
-GRANT SELECT, INSERT, UPDATE (sender_name, text, text_sha256, turn_id) ON conversations_inboundevent TO @worker@;
+GRANT SELECT, INSERT, UPDATE (sender_name, text, text_sha256, turn_id, is_in_transcript) ON conversations_inboundevent TO @worker@;
 GRANT SELECT ON conversations_inboundevent TO @staff@;
 GRANT SELECT (id, kind, idempotency_key, received_at, turn_id, conversation_id, tenant_id, due_at) ON
     conversations_inboundevent TO @cross_tenant@;

@@ -35,10 +35,13 @@ CREATE TRIGGER stamp_when_erased BEFORE UPDATE OF erased_at
     ON conversations_conversation FOR EACH ROW WHEN (NEW.erased_at IS DISTINCT FROM OLD.erased_at)
     EXECUTE FUNCTION stamp_erasure();
 
--- conversations_inboundevent: An event never changes, except that one turn takes it once and that its words are emptied for
--- a conversation off the record. An event on another agent's line is refused.
+-- conversations_inboundevent: An event never changes, except that one turn takes it once, that it enters the transcript once
+-- and that its words are emptied for a conversation off the record. An event on another agent's line is refused.
 CREATE TRIGGER refuse_change_of_turn BEFORE UPDATE OF turn_id
     ON conversations_inboundevent FOR EACH ROW WHEN (OLD.turn_id IS NOT NULL AND NEW.turn_id IS DISTINCT FROM OLD.turn_id)
+    EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER refuse_leaving_transcript BEFORE UPDATE OF is_in_transcript
+    ON conversations_inboundevent FOR EACH ROW WHEN (OLD.is_in_transcript AND NOT NEW.is_in_transcript)
     EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, conversation_id, kind, idempotency_key, sender_name, line_key, text, text_sha256, received_at, due_at
     ON conversations_inboundevent FOR EACH ROW

@@ -79,6 +79,7 @@ def _refuse_unreportable(row: Report) -> None:
         raise NotVisible("There is no such reply.") from hidden
     if (thread.pk, thread.agent_id) != (row.conversation_id, row.agent_id):
         raise NotVisible("There is no such reply.")
-    is_agents = message.is_reply and message.sender == "agent"
+    # A delay notice has no turn: it is the sentence of the agent's settings.
+    is_agents = message.is_reply and message.sender == "agent" and message.turn_id is not None
     if refusal := reason_unreportable(ReportableReply(is_agents, thread.off_the_record, thread.is_talk)):
         raise Conflict(refusal)

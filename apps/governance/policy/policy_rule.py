@@ -92,6 +92,8 @@ AGENT_RUN_FIELDS: Final = (
         "endpoint",
         "fallback_model",
         "turn_budget_micro_usd",
+        "delay_notice",
+        "channel_delay_notices",
         "may_propose_schedules",
         "may_show_tables_and_charts",
         "may_edit_memory",

@@ -7,16 +7,12 @@ from typing import Final
 
 from django.db.models import Q
 
-from apps.llm.model_backend import SpendLimitReached
-from apps.runtime.kill_switch_checks import StoppedByPerson
-from apps.runtime.limits.turn_budgets import DayBudgetSpent
 from apps.runtime.models import Turn
-from apps.runtime.turns.circuit_breaker_store import BreakerOpen
+from apps.runtime.turns.blocked_turns import BLOCKED_CODES
 
 # A turn counts as stuck only after it has been retried for this long, or some time after its lease expired.
 RETRYING_FOR: Final = timedelta(minutes=10)
 LEASE_MARGIN: Final = timedelta(minutes=1)
-PARKED_CODES: Final = (StoppedByPerson.code, BreakerOpen.code, DayBudgetSpent.code, SpendLimitReached.code)
 
 KINDS: Final = ("retried", "lease_expired", "blocked")
 
@@ -24,7 +20,7 @@ KINDS: Final = ("retried", "lease_expired", "blocked")
 def stuck_turns(now: datetime) -> Mapping[str, Q]:
     """The kinds of stuck turns, each with its filter. No turn matches more than one filter."""
     running = Q(status=Turn.Status.RUNNING)
-    parked = Q(is_released=True, failure_code__in=PARKED_CODES)
+    parked = Q(is_released=True, failure_code__in=BLOCKED_CODES)
     lapsed = Q(is_released=False, lease_until__lt=now - LEASE_MARGIN)
     tried = Q(failed_calls__gt=0, started_at__lt=now - RETRYING_FOR)
     return MappingProxyType(

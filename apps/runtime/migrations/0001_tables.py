@@ -296,6 +296,16 @@ class Migration(TableMigration):
                 ),
                 ("failure_code", models.CharField(blank=True, max_length=40)),
                 ("failure", models.TextField(blank=True)),
+                (
+                    "delay_notice",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="conversations.message",
+                    ),
+                ),
                 ("user_turn_segments", models.JSONField(null=True)),
                 ("learning_version_id", models.BigIntegerField(null=True)),
             ],

@@ -29,6 +29,8 @@ ALTER TABLE runtime_toolstep ADD CONSTRAINT runtime_toolstep_turn_id_in_tenant
     FOREIGN KEY (tenant_id, turn_id) REFERENCES runtime_turn (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE runtime_turn ADD CONSTRAINT runtime_turn_conversation_id_in_tenant
     FOREIGN KEY (tenant_id, conversation_id) REFERENCES conversations_conversation (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE runtime_turn ADD CONSTRAINT runtime_turn_delay_notice_id_in_tenant
+    FOREIGN KEY (tenant_id, delay_notice_id) REFERENCES conversations_message (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE runtime_turn ADD CONSTRAINT runtime_turn_reply_id_in_tenant
     FOREIGN KEY (tenant_id, reply_id) REFERENCES conversations_message (tenant_id, id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE runtime_turn ADD CONSTRAINT runtime_turn_session_id_in_tenant

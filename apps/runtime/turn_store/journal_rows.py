@@ -104,9 +104,14 @@ def message_rows(
 
 
 def _event_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
-    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
-    # Several events are one user turn for the model, which is stored with the last one.
-    rows[-1]["api_message"] = wire
+    missing = (event for event in events if not event.is_in_transcript)
+    rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in missing]
+    if wire is not None and not rows:
+        # The transcript has all events already, so a row that people do not see has the user turn.
+        rows = [_row(Message.Sender.TOOL, "")]
+    if rows:
+        # Several events are one user turn for the model, which is stored with the last one.
+        rows[-1]["api_message"] = wire
     return rows
 
 

@@ -30,6 +30,7 @@ from apps.runtime.tools.delegation_answers import ANSWER_WITHHELD, relay_to_pare
 from apps.runtime.turn_store.journal_rows import SENDERS
 from apps.runtime.turn_store.model_steps import canonical_object
 from apps.runtime.turns.user_turn import prompt_event, user_turn_message
+from apps.runtime.turns.waiting_messages import conversation_length
 from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 
@@ -134,11 +135,6 @@ def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None =
         hand_back_conversation(conversation, actor=actor, read_at=read_at)
         wake_worker_on_commit(conversation.tenant_id, conversation.pk)
     return conversation
-
-
-def conversation_length(conversation: Conversation) -> int:
-    """The number of events and messages in a conversation, by which `write_to_customer` checks that a person saw all of them."""
-    return conversation.events.count() + conversation.messages.count()
 
 
 def _send_draft_message(draft: Draft, text: str, actor: Actor) -> int:

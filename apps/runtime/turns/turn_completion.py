@@ -67,6 +67,7 @@ from apps.runtime.turn_store.turn_journal import (
     lock_turn,
     postpone,
 )
+from apps.runtime.turns.delay_notices import send_delay_notice
 from apps.tenants.models import Agent
 
 _NOTE_BUDGET_ALERT: Final = load_query("apps/runtime/turns/queries/note_budget_alert.sql")
@@ -298,7 +299,10 @@ def pause_agent_for_spending(claimed: TurnClaim, *, actor: Actor) -> None:
 
 
 def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) -> None:
-    """Postpone the turn until the tenant's budget of the day allows it. A person is asked once a day for each agent."""
+    """Postpone the turn until the tenant's budget of the day allows it. The customer gets the agent's delay notice.
+
+    A person is asked once a day for each agent.
+    """
     turn, agent = claimed.turn, claimed.agent
     question = "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
     # Members read the reason on the page of the talk. The one alert of the day is for people who answer customers.
@@ -307,6 +311,7 @@ def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) 
         lock_turn(turn)
         if may_alert and execute_as(actor, _NOTE_BUDGET_ALERT, {"agent": agent.pk}):
             escalate(claimed, Escalation.Reason.BUDGET, question, actor=actor)
+        send_delay_notice(claimed, actor=actor)
         postpone(turn, spent.code, str(spent), BUDGET_WAIT_SECONDS, turn.failed_calls, actor=actor)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from apps.conversations.models import Conversation, InboundEvent
+from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
 from apps.governance.audit.row_history import field_authorships
@@ -14,6 +14,7 @@ from apps.learning.lessons.rules import render_summary
 from apps.llm.model_backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
+from apps.prompt.instruction_texts import DELAY_NOTICE_SENT
 from apps.prompt.prompt_input import (
     CorrectionExample,
     Delegation,
@@ -54,7 +55,7 @@ def render_claimed_turn(claimed: TurnClaim, *, actor: Actor) -> RenderedUserTurn
     agent, conversation, context = claimed.agent, claimed.conversation, claimed.context
     turned = render_user_turn(
         TurnInput(
-            events=tuple(prompt_event(event, conversation) for event in claimed.events),
+            events=(*(prompt_event(event, conversation) for event in claimed.events), *_delay_notice(claimed, actor)),
             now_line=date_line(context.now.astimezone(context.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
@@ -67,6 +68,18 @@ def render_claimed_turn(claimed: TurnClaim, *, actor: Actor) -> RenderedUserTurn
         )
     )
     return RenderedUserTurn(user_turn_message(turned.part), encode_segments(turned.part))
+
+
+def _delay_notice(claimed: TurnClaim, actor: Actor) -> tuple[TurnEvent, ...]:
+    """The sentence that the customer got while the turn was delayed, so that the agent does not repeat it."""
+    notice_id, agent = claimed.turn.delay_notice_id, claimed.agent
+    if notice_id is None:
+        return ()
+    with acting_as(actor):
+        text = Message.objects.values_list("text", flat=True).get(tenant_id=agent.tenant_id, pk=notice_id)
+    source = TextProvenance(Agent._meta.label_lower, agent.pk, agent.version, "delay_notice", taint=Taint.OPERATOR)
+    at = max([claimed.context.now, *(event.received_at for event in claimed.events)])
+    return (TurnEvent(EventKind.OPERATOR, f"{DELAY_NOTICE_SENT}\n\n{text}", at, source=source),)
 
 
 def _learning(claimed: TurnClaim) -> tuple[Passage, ...]:

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import apps.governance.stored_text
+import apps.tenants.delay_notices
 import apps.tenants.models.endpoints
 import apps.tenants.models.tenant
 from apps.governance.database.migration_operations import TableMigration
@@ -633,6 +634,32 @@ class Migration(TableMigration):
                         null=True,
                         validators=[django.core.validators.MinValueValidator(1)],
                         verbose_name="budget of a turn, in millionths of a US dollar",
+                    ),
+                ),
+                (
+                    "delay_notice",
+                    models.TextField(
+                        blank=True,
+                        default="Thank you for your message. We cannot answer it right now. We will reply as soon as we can.",
+                        help_text="Sent once for each delayed answer, in send modes autonomous and suggest. Empty: customers get no message.",
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            django.core.validators.MaxLengthValidator(1000),
+                        ],
+                        verbose_name="message to customers while the day's budget is spent",
+                    ),
+                ),
+                (
+                    "channel_delay_notices",
+                    models.TextField(
+                        blank=True,
+                        help_text="One line for each channel, such as “sms: We reply tomorrow.” A line “voice:” sends nothing on that channel.",
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            django.core.validators.MaxLengthValidator(5000),
+                            apps.tenants.delay_notices.validate_channel_notices,
+                        ],
+                        verbose_name="the same message for single channels",
                     ),
                 ),
             ],

@@ -11,6 +11,13 @@ from apps.governance.models.base import GovernedQuerySet
 from apps.governance.policy.policy_table import permissions
 from apps.governance.stored_text import validate_storable_text
 from apps.prompt.prompt_input import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
+from apps.tenants.delay_notices import (
+    ALL_CHANNELS_CHARACTERS,
+    DEFAULT_DELAY_NOTICE,
+    NOTICE_CHARACTERS,
+    delay_notice_for,
+    validate_channel_notices,
+)
 from apps.tenants.models.agent import AgentToken, DistillationSettings, LearningSettings
 from apps.tenants.models.endpoints import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.models.grants import AgentGrants, RoleGrants
@@ -215,6 +222,24 @@ class Agent(DistillationSettings, LearningSettings, Governed):
         help_text="50000 is five cents. A turn that has spent its budget must answer with what it knows. Empty: no budget.",
     )
 
+    delay_notice = models.TextField(
+        "message to customers while the day's budget is spent",
+        default=DEFAULT_DELAY_NOTICE,
+        blank=True,
+        validators=[validate_storable_text, MaxLengthValidator(NOTICE_CHARACTERS)],
+        help_text="Sent once for each delayed answer, in send modes autonomous and suggest. Empty: customers get no message.",
+    )
+    channel_delay_notices = models.TextField(
+        "the same message for single channels",
+        blank=True,
+        validators=[
+            validate_storable_text,
+            MaxLengthValidator(ALL_CHANNELS_CHARACTERS),
+            validate_channel_notices,
+        ],
+        help_text="One line for each channel, such as “sms: We reply tomorrow.” A line “voice:” sends nothing on that channel.",
+    )
+
     noun = "agent"
     objects = GovernedQuerySet["Agent"].as_manager()
 
@@ -262,6 +287,10 @@ class Agent(DistillationSettings, LearningSettings, Governed):
     def begins_anew(self) -> bool:
         """Whether messages that arrive during a turn restart it, so that the reply answers all of them (R126)."""
         return self.mid_turn_message_mode == self.WhileThinking.RESTART
+
+    def delay_notice_on(self, channel: str) -> str:
+        """The message to a customer on this channel while the day's budget is spent; empty for none."""
+        return delay_notice_for(channel, self.delay_notice, self.channel_delay_notices)
 
     @property
     def agent_concerned(self) -> int | None:

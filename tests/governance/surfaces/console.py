@@ -34,6 +34,7 @@ AGENT_SETTINGS = (
     *("flavour", "context_tier", "skill_index", "send_mode", "debounce_seconds", "mid_turn_message_mode"),
     "fallback_model",
     "turn_budget_micro_usd",
+    *("delay_notice", "channel_delay_notices"),
 )
 CHOICES = (
     *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),

@@ -16,11 +16,12 @@ from apps.kill_switches.models import KillSwitch
 from apps.llm.model_backend import ModelReply, ModelRequest
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.tools.escalation_tool import REASONS
-from apps.runtime.turns.operator_replies import conversation_length, hand_back, send_reviewed_draft, write_to_customer
+from apps.runtime.turns.operator_replies import hand_back, send_reviewed_draft, write_to_customer
 from apps.runtime.turns.turn_events import ModelReplied, PersonStopped, WorkerStopping
 from apps.runtime.turns.turn_machine import start_turn
 from apps.runtime.turns.turn_progress import AskModel
 from apps.runtime.turns.turn_states import TurnState, UnexpectedEvent
+from apps.runtime.turns.waiting_messages import conversation_length
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work

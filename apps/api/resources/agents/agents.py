@@ -75,6 +75,8 @@ class AgentSerializer(RowSerializer[Agent]):
             "distil_model_long",
             "distil_endpoint_long_id",
             "turn_budget_micro_usd",
+            "delay_notice",
+            "channel_delay_notices",
             *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -96,7 +98,10 @@ class UpdateAgentBody(RequestBody):
 
     acts = (Act.AGENT_AMEND,)
     shown = frozenset(AgentSerializer.Meta.fields)
-    whole = ("title", "model", "fallback_model", "contract", "distil_model_mid", "distil_model_long")
+    whole = (
+        *("title", "model", "fallback_model", "contract", "distil_model_mid", "distil_model_long"),
+        *("delay_notice", "channel_delay_notices"),
+    )
 
     title = StrictTextField(required=False)
     model = StrictTextField(required=False, help_text="Empty: the installation's default.")
@@ -130,6 +135,14 @@ class UpdateAgentBody(RequestBody):
     distil_model_long = StrictTextField(required=False)
     distil_endpoint_long = StrictIntegerField(required=False, allow_null=True, help_text="The same.")
     turn_budget_micro_usd = StrictIntegerField(required=False, allow_null=True, help_text="Null: no budget.")
+    delay_notice = StrictTextField(
+        required=False,
+        help_text="Message that a customer gets once while the day's budget delays the answer. Empty: none.",
+    )
+    channel_delay_notices = StrictTextField(
+        required=False,
+        help_text="The same for single channels: one line `channel: sentence` each. A line `channel:` sends nothing there.",
+    )
     version = StrictIntegerField(required=False, help_text="The agent's version that was read.")
 
 

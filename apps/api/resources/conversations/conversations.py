@@ -34,7 +34,8 @@ from apps.governance.errors import NotPermitted
 from apps.governance.policy.policy_table import Act
 from apps.runtime.health.stuck_turns import KINDS, stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
+from apps.runtime.turns.operator_replies import hand_back, write_to_customer
+from apps.runtime.turns.waiting_messages import conversation_length
 
 STUCK_TURN_CHOICES: Final = tuple((kind, kind) for kind in KINDS)
 
@@ -86,7 +87,7 @@ class ConversationSerializer(ConversationSummarySerializer):
     """A conversation with the length of its transcript, which a person who writes to the customer sends back."""
 
     length = SerializerMethodField(
-        help_text="Number of events and messages so far. Send it back as `seen_length` with a message."
+        help_text="Number of messages so far, with those that wait for an answer. Send it back as `seen_length` with a message."
     )
 
     class Meta(ConversationSummarySerializer.Meta):
@@ -94,7 +95,7 @@ class ConversationSerializer(ConversationSummarySerializer):
         read_only_fields = fields  # type: ignore[assignment]  # the same
 
     def get_length(self, conversation: Conversation) -> int:
-        """Return the number of events and messages."""
+        """Return the number of messages."""
         return conversation_length(conversation)
 
 

@@ -35,13 +35,15 @@ from apps.api.resources.conversations.turn_results import (
     wait_seconds,
 )
 from apps.conversations.actions import receive_message
-from apps.conversations.models import InboundEvent, Message
+from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
 from apps.runtime.models import Turn
 from apps.runtime.streaming.reply_pubsub import announce_listener
+from apps.runtime.turn_store.journal_rows import SENDERS
+from apps.runtime.turns.waiting_messages import waiting_events
 from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.rules import MOST_STEPS
 
@@ -147,6 +149,18 @@ class MessageView(RowViewSet[Message]):
         """Return the messages of conversations that the actor may see."""
         return Message.objects.filter(tenant_id=self.actor.tenant_id)
 
+    def get_paginated_response(self, data: Any) -> Response:
+        """Return a page. The last one also has the messages that wait for an answer."""
+        response = super().get_paginated_response(data)
+        is_last = response.data["next"] is None
+        response.data["waiting"] = [_shown_waiting(event) for event in self._waiting_events()] if is_last else []
+        return response
+
+    def _waiting_events(self) -> QuerySet[InboundEvent]:
+        conversations = Conversation.objects.visible_to(self.actor)
+        conversation = conversations.filter(pk=self.request.query_params["conversation_id"]).first()
+        return waiting_events(conversation) if conversation else InboundEvent.objects.none()
+
     @extend_schema(request=ReceiveMessageBody, parameters=[WAIT_PARAMETER, KEY_PARAMETER], responses=MESSAGE_RESPONSES)
     def create(self, request: Request) -> Response:
         """Take a message; with `wait`, return the reply if it comes in time."""
@@ -175,6 +189,12 @@ class InboundEventView(ActorView):
         """Return the reply, or the status. A failed turn is a normal response with its reason."""
         seconds = wait_seconds(request)
         return _result_response(wait_for_turn(int(pk), seconds, actor=self.actor), status=200)
+
+
+def _shown_waiting(event: InboundEvent) -> dict[str, Any]:
+    """Return a message that waits for an answer, as a page of the transcript shows it."""
+    sender = SENDERS[InboundEvent.Kind(event.kind)]
+    return {"event_id": event.pk, "sender": sender.value, "text": event.text, "received_at": event.received_at}
 
 
 def read_keyed_body(body: type[RequestBody], request: Request, actor: Actor) -> ParsedBody:

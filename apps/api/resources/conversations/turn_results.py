@@ -1,6 +1,7 @@
 """The results of received messages (queued, running, answered or failed), and how to wait for them."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from time import monotonic, sleep
 from typing import Any
 
@@ -17,12 +18,14 @@ from apps.governance.errors import NotVisible
 from apps.prompt.tables_and_charts import FIGURE_TOOLS, Figure
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.tools.table_and_chart_tools import figures_of
+from apps.runtime.turns.blocked_turns import is_blocked
 
 WAIT_SECONDS = 60
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.25
 QUEUED = "queued"
-STATUSES = (QUEUED, *Turn.Status.values)
+DELAYED = "delayed"
+STATUSES = (QUEUED, DELAYED, *Turn.Status.values)
 USAGE_FIELDS = (
     "input_tokens",
     "output_tokens",
@@ -67,12 +70,24 @@ class TurnFailureSerializer(serializers.Serializer[Any]):
     detail = serializers.CharField()
 
 
+class TurnDelaySerializer(serializers.Serializer[Any]):
+    """Why the reply is delayed, and what the customer knows of it."""
+
+    code = serializers.CharField()
+    detail = serializers.CharField()
+    next_attempt_at = serializers.DateTimeField()
+    notice = serializers.CharField(help_text="The sentence that was sent to the customer; empty if none was.")
+
+
 class MessageResultSerializer(serializers.Serializer[Any]):
     """A message that arrived, and its result."""
 
     event_id = serializers.IntegerField()
     conversation_id = serializers.IntegerField()
-    status = serializers.ChoiceField(STATUSES)
+    status = serializers.ChoiceField(
+        STATUSES,
+        help_text="`queued`: no turn yet. `delayed`: the turn waits for a person, a budget or an endpoint; see `delay`.",
+    )
     outcome = serializers.ChoiceField(
         Turn.Outcome.choices,
         required=False,
@@ -82,6 +97,7 @@ class MessageResultSerializer(serializers.Serializer[Any]):
     poll = serializers.CharField(help_text="Address to poll.")
     reply = TurnReplySerializer(required=False)
     failure = TurnFailureSerializer(required=False)
+    delay = TurnDelaySerializer(required=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +128,16 @@ class TurnReply:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnDelay:
+    """Why the reply is delayed."""
+
+    code: str
+    detail: str
+    next_attempt_at: datetime
+    notice: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageResult:
     """The status of a received message."""
 
@@ -123,11 +149,12 @@ class MessageResult:
     failure: str = ""
     came_of_it: str = ""
     is_decided: bool = True
+    delay: TurnDelay | None = None
 
     @property
     def is_final(self) -> bool:
         """Return whether further waiting changes nothing. A pending draft may still be sent later."""
-        return self.status not in {QUEUED, Turn.Status.RUNNING} and self.is_decided
+        return self.status not in {QUEUED, DELAYED, Turn.Status.RUNNING} and self.is_decided
 
     def shown(self, poll: str) -> dict[str, Any]:
         """Return the members of the response."""
@@ -143,6 +170,8 @@ class MessageResult:
             members["reply"] = asdict(self.reply)
         if self.status == Turn.Status.FAILED:
             members["failure"] = {"code": self.failure_code, "detail": self.failure}
+        if self.delay:
+            members["delay"] = asdict(self.delay)
         return members
 
 
@@ -172,9 +201,12 @@ def message_result(event_id: int, *, actor: Actor) -> MessageResult:
         event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
         if event is None:
             raise NotVisible("There is no such event, or you may not see it.")
-        turn = Turn.objects.select_related("session").filter(pk=event.turn_id).first() if event.turn_id else None
+        turns = Turn.objects.select_related("session", "delay_notice")
+        turn = turns.filter(pk=event.turn_id).first() if event.turn_id else None
         if turn is None:
             return MessageResult(event.pk, event.conversation_id, QUEUED)
+        if is_blocked(turn):
+            return MessageResult(event.pk, event.conversation_id, DELAYED, delay=_delay(turn))
         return MessageResult(
             event.pk,
             event.conversation_id,
@@ -185,6 +217,11 @@ def message_result(event_id: int, *, actor: Actor) -> MessageResult:
             turn.outcome,
             is_decided=not _is_pending_review(turn, actor),
         )
+
+
+def _delay(turn: Turn) -> TurnDelay:
+    notice = turn.delay_notice.text if turn.delay_notice else ""
+    return TurnDelay(turn.failure_code, turn.failure, turn.run_at, notice)
 
 
 def _is_pending_review(turn: Turn, actor: Actor) -> bool:
