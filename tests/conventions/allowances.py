@@ -9,6 +9,7 @@ WRITERS = {
     "apps/runtime/turns/operator_replies.py": "what a person answers closes the events it answers: the same journal, as the system",
     "apps/runtime/turns/delay_notices.py": "the sentence that the agent's settings give is a row of the same journal",
     "apps/runtime/turns/waiting_messages.py": "writes events into the transcript early: the same journal, as the system",
+    "apps/runtime/turns/run_now.py": "the next attempt of a turn is in its journal row, which a person's act moves as the system",
     "apps/runtime/turns/circuit_breaker_store.py": "failures of an endpoint belong to no tenant; workers overwrite them",
     "apps/runtime/schedules/schedule_runner.py": "a run, its clock and what it tells the agent: the same journal, as the system",
     "apps/review/bulk/journal.py": "the one writer of decisions taken together; each proposal's own act is recorded",

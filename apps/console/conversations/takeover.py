@@ -13,6 +13,7 @@ from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import hand_back, write_to_customer
+from apps.runtime.turns.run_now import has_released_turn, run_turn_now
 from apps.runtime.turns.waiting_messages import conversation_length
 
 
@@ -42,6 +43,10 @@ def _may_be_taken_over(conversation: Conversation) -> bool:
 
 def _is_taken_over(conversation: Conversation) -> bool:
     return _is_open(conversation) and conversation.is_held
+
+
+def _waits_for_next_attempt(conversation: Conversation) -> bool:
+    return _is_open(conversation) and not conversation.is_held and has_released_turn(conversation)
 
 
 TAKEOVER_BUTTONS = (
@@ -77,5 +82,16 @@ TAKEOVER_BUTTONS = (
         done="Handed back. The agent answers again.",
         consequence="The agent answers again, what waits included. It is told what was written meanwhile.",
         when=_is_taken_over,
+    ),
+    Button(
+        "run_now",
+        "Run now",
+        Act.TURN_RUN,
+        run_turn_now,
+        takes_read_at=False,
+        done="A worker tries the answer now.",
+        consequence="The delayed answer is tried at once, and not only at its next attempt.",
+        when=_waits_for_next_attempt,
+        on_others=True,
     ),
 )

@@ -68,6 +68,7 @@ class Act(StrEnum):
     MESSAGE_SEND = "message.send"
     SESSION_OPEN = "session.open"
     TURN_REPORT = "turn.report"
+    TURN_RUN = "turn.run"
     DRAFT_CREATE = "draft.create"
     DRAFT_SUPERSEDE = "draft.supersede"
     DRAFT_SEND = "draft.send"

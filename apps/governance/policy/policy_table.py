@@ -286,6 +286,7 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.CONVERSATION_DELEGATE: PolicyRule(direct=_AGENT, does=RowEffect.NOTHING),
         **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), PolicyRule(direct=_AGENT, does=RowEffect.NOTHING)),
         Act.MESSAGE_RECEIVE: PolicyRule(direct=_ALL_BUT_STAFF, does=RowEffect.NOTHING),
+        Act.TURN_RUN: PolicyRule(direct=PEOPLE, does=RowEffect.NOTHING),
         Act.MESSAGE_SEND: PolicyRule(direct=PEOPLE, risk=Risk.HIGH, does=RowEffect.NOTHING),
         Act.DRAFT_CREATE: PolicyRule(direct=_SYSTEM, does=RowEffect.MAKES),
         Act.DRAFT_SUPERSEDE: PolicyRule(direct=_SYSTEM, fields=("status",), stamps=_DECIDER_STAMPS),

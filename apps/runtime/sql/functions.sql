@@ -23,10 +23,21 @@ $$;
 REVOKE ALL ON FUNCTION list_due_paused_delegations() FROM PUBLIC;
 ALTER FUNCTION list_due_paused_delegations() OWNER TO @cross_tenant@;
 
+-- Whether a turn that waits for the day's budget may be tried before its next attempt, because the tenant's settings were
+-- changed after it was released at `released_at`. After an attempt that is delayed again, the change no longer counts.
+CREATE OR REPLACE FUNCTION is_turn_woken_by_settings(
+    for_tenant_id bigint, is_released boolean, failure_code text, released_at timestamp with time zone
+) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT is_released AND failure_code = 'day_budget_spent' AND EXISTS (
+        SELECT 1 FROM tenants_tenantsettings AS settings
+            WHERE settings.tenant_id = for_tenant_id AND settings.updated_at > released_at)
+$$;
+
 -- Returns the conversations that need a worker: with events that are due and no turn under a lease, or with a running turn
 -- after the end of its lease and its retry delay. Conversations of paused agents are left out, and so are new events during
 -- a takeover. With an external agent a worker only ends a turn that is past its deadline or taken over, and takes events
--- after the agent had 15 minutes for them.
+-- after the agent had 15 minutes for them. A turn that waits for the day's budget is also due if the tenant's settings were
+-- changed after it was released, so a raised budget wakes it at once.
 CREATE OR REPLACE FUNCTION list_due_turns() RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT found.tenant_id, found.row_id, min(found.since) FROM (
@@ -42,8 +53,10 @@ CREATE OR REPLACE FUNCTION list_due_turns() RETURNS TABLE(tenant_id bigint, row_
                     AND turn.tenant_id = event.tenant_id AND turn.status = 'running'
                     AND greatest(turn.lease_until, turn.run_at) > statement_timestamp())
         UNION ALL
-        SELECT turn.tenant_id, turn.conversation_id, turn.run_at FROM runtime_turn AS turn
-            WHERE turn.status = 'running' AND greatest(turn.lease_until, turn.run_at) <= statement_timestamp()
+        SELECT turn.tenant_id, turn.conversation_id, least(turn.run_at, statement_timestamp()) FROM runtime_turn AS turn
+            WHERE turn.status = 'running' AND turn.lease_until <= statement_timestamp()
+            AND (turn.run_at <= statement_timestamp() OR is_turn_woken_by_settings(turn.tenant_id, turn.is_released,
+                turn.failure_code, turn.lease_until))
             AND NOT EXISTS (
                 SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = turn.conversation_id
                     AND thread.tenant_id = turn.tenant_id AND thread.has_external_agent AND thread.taken_over_at IS NULL

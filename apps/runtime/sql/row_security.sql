@@ -105,5 +105,5 @@ CREATE POLICY runtime_turn_talk ON runtime_turn AS RESTRICTIVE TO @operator@, @s
     USING (EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.id = runtime_turn.conversation_id));
 GRANT SELECT ON runtime_turn TO @operator@, @agent@, @staff@;
 GRANT SELECT, INSERT, UPDATE ON runtime_turn TO @worker@;
-GRANT SELECT (id, status, lease_until, finished_at, conversation_id, tenant_id, deadline_at, run_at) ON runtime_turn TO
-    @cross_tenant@;
+GRANT SELECT (id, status, lease_until, finished_at, conversation_id, tenant_id, deadline_at, run_at, is_released, failure_code) ON
+    runtime_turn TO @cross_tenant@;

@@ -188,14 +188,14 @@ GRANT SELECT ON tenants_tenantgroupobjectpermission TO @operator@, @worker@, @ag
 GRANT SELECT (content_object_id, group_id, permission_id) ON tenants_tenantgroupobjectpermission TO @cross_tenant@;
 
 -- tenants_tenantsettings: Every acting role reads the settings of its tenant, agents included. The cross-tenant role reads
--- the time zone, the daily budget and the request limits, for due work and token resolution.
+-- the time zone, the daily budget, the request limits and the time of the last change, for due work and token resolution.
 ALTER TABLE tenants_tenantsettings ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenants_tenantsettings_tenant ON tenants_tenantsettings
     USING (tenant_id = app_tenant())
     WITH CHECK (tenant_id = app_tenant());
 CREATE POLICY tenants_tenantsettings_cross_tenant ON tenants_tenantsettings TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON tenants_tenantsettings TO @operator@, @worker@, @agent@, @staff@;
-GRANT SELECT (timezone, tenant_id, day_budget_micro_usd, requests_per_minute, requests_per_minute_of_tenant) ON
+GRANT SELECT (timezone, tenant_id, updated_at, day_budget_micro_usd, requests_per_minute, requests_per_minute_of_tenant) ON
     tenants_tenantsettings TO @cross_tenant@;
 
 -- tenants_user: The login role reaches all users, to sign people in. Operators, workers and support staff see the members of

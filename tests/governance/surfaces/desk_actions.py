@@ -27,6 +27,8 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
 from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.tools.delegation_tools import ask_agent
+from apps.runtime.turns.run_now import run_turn_now
+from apps.runtime.turns.waiting_messages import conversation_length
 from tests.support.drivers.console_client import decision_of, page_of
 from tests.support.worlds.lawful_acts import Scene
 
@@ -47,6 +49,7 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
         row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=TurnMoney()
     ),
+    Act.TURN_RUN: lambda _, row, actor: run_turn_now(row, actor=actor),
     Act.MESSAGE_SEND: lambda _, row, actor: send_message(
         row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
     ),
@@ -83,13 +86,14 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
 def length_of(scene: Scene, row: Conversation) -> int:
     """How much was said, as a person read it."""
     with acting_as(scene.world.operator):
-        return row.events.count() + row.messages.count()
+        return conversation_length(row)
 
 
 DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row: ("POST", f"conversations/{row.pk}/take-over", {}),
     Act.CONVERSATION_RATE: lambda _, row: ("POST", f"conversations/{row.pk}/rating", {"score": 4}),
     Act.CONVERSATION_HAND_BACK: lambda _, row: ("POST", f"conversations/{row.pk}/hand-back", {}),
+    Act.TURN_RUN: lambda _, row: ("POST", f"conversations/{row.pk}/run-now", {}),
     Act.MESSAGE_SEND: lambda scene, row: (
         "POST",
         f"conversations/{row.pk}/messages",
@@ -125,6 +129,7 @@ def send_form(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, di
 DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {
     Act.CONVERSATION_TAKE_OVER: button_form("take_over"),
     Act.CONVERSATION_HAND_BACK: button_form("hand_back"),
+    Act.TURN_RUN: button_form("run_now"),
     Act.MESSAGE_SEND: lambda scene, row: (
         decision_of(row, "write"),
         {"text": "Hello!", "seen_length": length_of(scene, row)},

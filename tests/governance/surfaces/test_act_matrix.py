@@ -47,6 +47,7 @@ JOURNALS = {
     Act.CONVERSATION_DELEGATE,
     Act.SESSION_OPEN,
     Act.TURN_REPORT,
+    Act.TURN_RUN,
 }
 # A tenant that was not made has no books that could keep the attempt.
 ACTS_WITHOUT_TENANT = {Act.TENANT_CREATE}

@@ -26,6 +26,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
 from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.tools.delegation_tools import ask_agent
+from apps.runtime.turns.run_now import run_turn_now
 from apps.tenants.models import Agent
 from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row, write_parameter
 
@@ -126,6 +127,7 @@ DESK: Mapping[Act, ActRunner] = {
     Act.CONVERSATION_ERASE: amend_row(Conversation, erase_conversation_text),
     Act.CONVERSATION_DELEGATE: _delegate,
     Act.MESSAGE_SEND: _write,
+    Act.TURN_RUN: lambda chosen: run_turn_now(chosen.row(Conversation), actor=chosen.actor),
     Act.DRAFT_CREATE: _make_draft,
     Act.DRAFT_SUPERSEDE: amend_row(Draft, supersede_draft),
     Act.DRAFT_SEND: _send_draft(send_draft, edited=False),

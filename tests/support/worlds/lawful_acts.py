@@ -29,6 +29,7 @@ from tests.support.factories.comments import COMMENT_SUBJECTS
 from tests.support.factories.contradictions import CONTRADICTION_SUBJECTS
 from tests.support.factories.delegations import make_asking_conversation
 from tests.support.factories.desk import (
+    make_delayed_conversation,
     make_escalation,
     make_send_rule,
     make_taken_over_conversation,
@@ -229,6 +230,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_ERASE: lambda world: make_conversation(world, off_the_record=True),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_taken_over_conversation,
+    Act.TURN_RUN: make_delayed_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.DRAFT_CREATE: make_conversation,
     **dict.fromkeys(

@@ -35,6 +35,7 @@ from apps.governance.policy.policy_table import Act
 from apps.runtime.health.stuck_turns import KINDS, stuck_turns
 from apps.runtime.models import Turn
 from apps.runtime.turns.operator_replies import hand_back, write_to_customer
+from apps.runtime.turns.run_now import run_turn_now
 from apps.runtime.turns.waiting_messages import conversation_length
 
 STUCK_TURN_CHOICES: Final = tuple((kind, kind) for kind in KINDS)
@@ -201,6 +202,7 @@ class ConversationView(VersionedViewSet[Conversation]):
         "take-over": (Act.CONVERSATION_TAKE_OVER,),
         "hand-back": (Act.CONVERSATION_HAND_BACK,),
         "messages": (Act.MESSAGE_SEND,),
+        "run-now": (Act.TURN_RUN,),
         "rating": (Act.CONVERSATION_RATE,),
         "transition": (
             Act.CONVERSATION_RESOLVE,
@@ -260,6 +262,15 @@ class ConversationView(VersionedViewSet[Conversation]):
         hand_back,
         ConversationSerializer,
         "Hand the conversation back to the agent. People only.",
+        OptionalVersionBody,
+    )
+
+    run_now = decision_action(
+        "run-now",
+        Act.TURN_RUN,
+        run_turn_now,
+        ConversationSerializer,
+        "Answer now where the answer is delayed, without waiting for the next attempt. People only.",
         OptionalVersionBody,
     )
 

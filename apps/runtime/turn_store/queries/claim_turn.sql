@@ -90,7 +90,11 @@ WITH thread AS (
       AND turn.conversation_id = thread.id
       AND turn.status = 'running'
       AND turn.lease_until <= statement_timestamp()
-      AND (turn.run_at <= statement_timestamp() OR :external)
+      AND (
+          turn.run_at <= statement_timestamp()
+          OR :external
+          OR is_turn_woken_by_settings(turn.tenant_id, turn.is_released, turn.failure_code, turn.lease_until)
+      )
     RETURNING turn.*
 ), waiting_event AS (
     -- The messages that no turn answers yet.
