@@ -18,6 +18,7 @@ from apps.conversations.inbound_messages import (
     build_event,
     find_event_by_key,
     refuse_ended,
+    refuse_held_by_colleague,
     refuse_invalid_keys,
     refuse_invalid_message,
     refuse_line_of_another,
@@ -171,7 +172,10 @@ def send_message(
     wire: Mapping[str, Any],  # Any: a message in the form of the model's API
     turn_id: int | None = None,
 ) -> Message:
-    """Send the customer a text of a person, or of an agent after a person's approval. `wire` is the text's form for the agent."""
+    """Send the customer a text of a person, or of an agent after a person's approval. `wire` is the text's form for the agent.
+
+    While a person has taken the conversation over, only that person sends.
+    """
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
     refuse_invalid_message(text, "", conversation.channel)
     with acting_as(actor):
@@ -179,6 +183,7 @@ def send_message(
         stored = _lock_conversation(conversation, actor)
         refuse_ended(stored)
         refuse_member_talk(stored, "Only its assistant answers there.")
+        refuse_held_by_colleague(stored, actor)
         message = Message.objects.create(
             tenant_id=stored.tenant_id,
             conversation=stored,

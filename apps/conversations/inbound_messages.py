@@ -36,6 +36,12 @@ def refuse_taken_over(conversation: Conversation, actor: Actor) -> None:
         )
 
 
+def refuse_held_by_colleague(conversation: Conversation, actor: Actor) -> None:
+    """Refuse a message to the customer of a conversation that another person has taken over."""
+    if conversation.is_held and conversation.taken_over_by_id != actor.user_id:
+        raise Conflict("A colleague has taken over this conversation and answers it. Take it over from them first.")
+
+
 def refuse_member_talk(conversation: Conversation, why: str) -> None:
     """Refuse an act that is for customers' conversations only."""
     if conversation.is_talk:

@@ -67,5 +67,5 @@ def test_what_several_write_at_once_is_written_once(committing: str) -> None:
         partial(write_to_customer, thread, actor=person, text="Yes.", seen_length=1)
         for person in (world.operator, world.admin, world.operator)
     ]
-    assert run_together(deeds) == ["", "stale", "stale"]
+    assert run_together(deeds) == ["", "conflict", "stale"]
     assert lines(world, thread.pk) == [("customer", "Is anybody there?"), ("operator", "Yes.")]

@@ -24,17 +24,21 @@ from apps.governance.errors import (
     ReviewedContentChanged,
     Stale,
 )
+from apps.llm.model_backend import ModelReply, ModelRequest, StopReason, Usage
 from apps.runtime.models import Turn
 from apps.runtime.turn_store.turn_journal import read_history
 from apps.runtime.turns.operator_replies import (
     answer_question,
-    conversation_length,
     hand_back,
     send_reviewed_draft,
     write_to_customer,
 )
+from apps.runtime.turns.waiting_messages import conversation_length
+from apps.runtime.worker.sync_driver import answer_conversation
+from apps.tenants.due_work import due_work
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.drivers.conversation import lines, reply, run_customer_turn, run_turn, send_customer_message, turn_of
+from tests.support.factories.delayed_turns import delay_turn, set_day_budget, spend_day_budget
 from tests.support.factories.desk import make_escalation, make_taken_over_conversation, make_waiting_draft
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_conversation, make_world
@@ -131,21 +135,86 @@ def test_nobody_writes_twice_or_past_a_colleague(world: World) -> None:
     assert [text for _, text in lines(world, thread.pk)].count("Hello.") == 1
 
 
-def test_sending_leaves_an_agents_running_turn_alone(world: World) -> None:
-    thread = make_taken_over_conversation(world)
+class TakeOverDuringCall:
+    """A model during whose call a person opens the page of the conversation, takes over, and may write at once."""
+
+    def __init__(self, world: World, event: InboundEvent, *, writes_at_once: bool) -> None:
+        self.world, self.event, self.writes_at_once = world, event, writes_at_once
+        self.seen = 0
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        thread = take_over_conversation(thread_of(self.world, self.event), actor=self.world.operator)
+        with acting_as(self.world.operator):
+            self.seen = conversation_length(thread)
+        if self.writes_at_once:
+            write_to_customer(thread, actor=self.world.operator, text="I will look.", seen_length=self.seen)
+        usage = Usage(1_000, 200)
+        return ModelReply(
+            "msg",
+            request.model,
+            StopReason.END_TURN,
+            ({"type": "text", "text": "No."},),
+            "No.",
+            (),
+            usage,
+            is_stand_in=False,
+        )
+
+
+@pytest.mark.parametrize("writes_at_once", [True, False])
+def test_first_message_after_a_takeover_in_mid_turn_is_sent_and_follows_the_customers(
+    world: World, writes_at_once: bool
+) -> None:
+    event = send_customer_message(world, "Is anybody there?")
+    model = TakeOverDuringCall(world, event, writes_at_once=writes_at_once)
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
+    if not writes_at_once:
+        # The worker has ended its turn since the person read the page.
+        write_to_customer(thread_of(world, event), actor=world.operator, text="I will look.", seen_length=model.seen)
+    assert lines(world, event.conversation_id) == [("customer", "Is anybody there?"), ("operator", "I will look.")]
+    assert "Is anybody there?" in str(agent_history(world, thread_of(world, event)))
+    hand_back(thread_of(world, event), actor=world.operator)
+    assert (world.tenant.pk, event.conversation_id) not in due_work("turns")
+
+
+def test_person_takes_over_the_agents_running_turn_with_its_messages(world: World) -> None:
+    event = send_customer_message(world, "Is anybody there?")
     with acting_as(world.system):
-        Turn.objects.create(tenant_id=world.tenant.pk, conversation=thread, lease_until="2999-01-01T00:00:00Z")
-    event = receive_message(
-        world.agent.pk,
-        actor=world.bot,
-        channel=thread.channel,
-        conversation_key=thread.conversation_key,
-        text="And now?",
-        idempotency_key="now",
-    )
-    assert write_message(world, thread, "One moment.").turn_id is None
-    with acting_as(world.system):
-        assert InboundEvent.objects.get(pk=event.pk).turn_id is None, "it waits for the next answer"
+        running = Turn.objects.create(
+            tenant_id=world.tenant.pk, conversation_id=event.conversation_id, lease_until="2999-01-01T00:00:00Z"
+        )
+        InboundEvent.objects.filter(pk=event.pk).update(turn_id=running.pk)
+    thread = take_over_conversation(thread_of(world, event), actor=world.operator)
+    later = send_customer_message(world, "And now?")
+    message = write_message(world, thread, "One moment.")
+    turn = turn_of(world, later)
+    assert (turn.pk, turn.status, turn.reply_id) == (running.pk, Turn.Status.DONE, message.pk)
+    assert turn.fence == running.fence + 1
+    assert [text for _, text in lines(world, thread.pk)] == ["Is anybody there?", "And now?", "One moment."]
+
+
+def test_person_answers_a_delayed_turn_once_and_after_the_customer(world: World) -> None:
+    spend_day_budget(world)
+    event, _ = delay_turn(world, "Where is my parcel?")
+    thread = take_over_conversation(thread_of(world, event), actor=world.operator)
+    write_message(world, thread, "It is in Lyon.")
+    shown = lines(world, thread.pk)
+    assert [sender for sender, _ in shown] == ["customer", "agent", "operator"]
+    assert turn_of(world, event).status == Turn.Status.DONE
+    hand_back(thread, actor=world.operator)
+    set_day_budget(world, None)
+    assert (world.tenant.pk, thread.pk) not in due_work("turns")
+
+
+def test_colleague_sends_no_draft_and_no_answer_where_another_person_took_over(world: World) -> None:
+    thread = make_conversation(world)
+    draft, question = make_waiting_draft(world, thread), make_escalation(world, thread)
+    take_over_conversation(thread, actor=world.operator)
+    with pytest.raises(Conflict, match="Take it over from them first"):
+        send_reviewed_draft(draft, actor=world.admin, reviewed_sha256=draft.text_sha256)
+    with pytest.raises(Conflict, match="Take it over from them first"):
+        answer_question(question, actor=world.admin, answer="Yes.", word_for_word=True)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
 
 
 def test_a_person_writes_only_where_the_agent_is_locked_out(world: World) -> None:
@@ -158,6 +227,9 @@ def test_a_person_writes_only_where_the_agent_is_locked_out(world: World) -> Non
             write_message(world, thread, text)
     with pytest.raises(NotPermitted):
         write_message(world, thread, "Me too.", world.bot)
+    with pytest.raises(Conflict, match="Take it over from them first"):
+        write_message(world, thread, "Hello.", world.admin)
+    take_over_conversation(thread, actor=world.admin)
     write_message(world, thread, "Hello.", world.admin)
 
 

@@ -49,6 +49,11 @@ def _waits_for_next_attempt(conversation: Conversation) -> bool:
     return _is_open(conversation) and not conversation.is_held and has_released_turn(conversation)
 
 
+def _is_taken_over_by_reader(conversation: Conversation) -> bool:
+    reader = current_actor()
+    return _is_taken_over(conversation) and reader is not None and conversation.taken_over_by_id == reader.user_id
+
+
 TAKEOVER_BUTTONS = (
     Button(
         "write",
@@ -60,7 +65,7 @@ TAKEOVER_BUTTONS = (
         consequence="The customer reads this as the answer to what they wrote. The agent is told when you hand back.",
         form=WriteMessageForm,
         initial=_message_initial,
-        when=_is_taken_over,
+        when=_is_taken_over_by_reader,
         tone="primary",
         folded=False,
         on_others=True,
@@ -71,7 +76,8 @@ TAKEOVER_BUTTONS = (
         Act.CONVERSATION_TAKE_OVER,
         take_over_conversation,
         done="You have taken over. The agent is locked out until you hand the conversation back.",
-        consequence="The agent is locked out until the conversation is handed back, and you answer in its place.",
+        consequence="The agent is locked out until the conversation is handed back, and you answer in its place. A colleague who"
+        " has taken over can no longer write.",
         when=_may_be_taken_over,
     ),
     Button(

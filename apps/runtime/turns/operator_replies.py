@@ -9,10 +9,12 @@ from datetime import timedelta
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.conversations.actions import hand_back_conversation, send_message
+from apps.conversations.inbound_messages import refuse_held_by_colleague
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
 from apps.desk.models import Draft, Escalation
@@ -25,12 +27,12 @@ from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
 from apps.prompt.prompt_input import EventKind, TextProvenance, TurnEvent, TurnInput
 from apps.prompt.rendering.segments import SlotText, encode_segments
 from apps.prompt.rendering.user_turn import render_user_turn
-from apps.runtime.models import Turn
+from apps.runtime.models import ToolStep, Turn
 from apps.runtime.tools.delegation_answers import ANSWER_WITHHELD, relay_to_parent, tell_agent
-from apps.runtime.turn_store.journal_rows import SENDERS
+from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME
 from apps.runtime.turn_store.model_steps import canonical_object
 from apps.runtime.turns.user_turn import prompt_event, user_turn_message
-from apps.runtime.turns.waiting_messages import conversation_length
+from apps.runtime.turns.waiting_messages import conversation_length, write_to_transcript
 from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 
@@ -41,19 +43,23 @@ ONE_MICROSECOND = timedelta(microseconds=1)
 
 
 def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, seen_length: int) -> Message:
-    """Answer in place of the agent. The answer covers all messages of the customer that have no answer yet.
+    """Answer in place of the agent, as the person who took over. The answer covers all messages that have no answer yet.
+
+    A turn of the agent that still runs becomes the person's: its worker may write nothing more into it.
 
     `seen_length` is the length of the conversation that the person saw. Raises Stale if the conversation has grown, so that
     nobody sends a message twice or without having read a colleague's message.
     """
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
     with acting_as(actor):
+        # Locked before the conversation, as a worker does that ends the turn.
+        running = _lock_running_turn(conversation)
         stored = _lock_taken_over(conversation, actor)
         if seen_length != (there := conversation_length(stored)):
             raise Stale("The conversation went on since you read it. Read the new messages, then send again.", there)
         system = system_actor(stored.tenant_id)
         with acting_as(system):
-            turn, waiting = _begin_operator_turn(stored)
+            turn, waiting = _begin_operator_turn(stored, running)
         turned = _render_user_turn(stored, waiting, text, actor)
         message = send_message(
             stored,
@@ -172,35 +178,55 @@ def _lock_taken_over(conversation: Conversation, actor: Actor) -> Conversation:
     stored = _lock_conversation(conversation.pk, actor)
     if not stored.is_held:
         raise Conflict("The agent answers here. Take the conversation over first, then write.")
+    refuse_held_by_colleague(stored, actor)
     return stored
 
 
-def _begin_operator_turn(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
-    """Begin a turn of the person for the pending messages. None if there are none, or an agent's turn is still being stopped."""
-    if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
-        return None, []
+def _lock_running_turn(conversation: Conversation) -> Turn | None:
+    """Lock the agent's running turn. None if there is none, or if an external agent reports it."""
+    if conversation.has_external_agent:
+        return None
+    with acting_as(system_actor(conversation.tenant_id)):
+        running = Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING)
+        return running.select_for_update(no_key=True, of=("self",)).first()
+
+
+def _begin_operator_turn(conversation: Conversation, running: Turn | None) -> tuple[Turn | None, list[InboundEvent]]:
+    """Begin a turn of the person for the pending messages, or take over the agent's running one with its messages.
+
+    None if nothing is pending, or if a worker has a turn that the person cannot take over.
+    """
     events = InboundEvent.objects.filter(conversation=conversation, turn_id=None)
     waiting = list(events.select_for_update(no_key=True).order_by("pk"))
-    if not waiting:
+    turn = _take_over_turn(running) if running else _create_turn(conversation) if waiting else None
+    if turn is None:
         return None, []
+    if running:
+        taken = InboundEvent.objects.filter(conversation=conversation, turn_id=running.pk).order_by("pk")
+        waiting = [*taken, *waiting]
+    events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
+    write_to_transcript(conversation, waiting)
+    return turn, waiting
+
+
+def _take_over_turn(running: Turn) -> Turn:
+    """Raise the fence, so that the turn's worker loses it, and close tool calls whose outcome nobody will learn."""
+    Turn.objects.filter(pk=running.pk).update(fence=F("fence") + 1, is_released=False, failure_code="", failure="")
+    ToolStep.objects.filter(turn=running, state=ToolStep.State.STARTED).update(
+        state=ToolStep.State.UNKNOWN, result=UNKNOWN_OUTCOME.text, is_error=True, finished_at=Now()
+    )
+    return running
+
+
+def _create_turn(conversation: Conversation) -> Turn | None:
+    if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
+        return None
     try:
         with transaction.atomic():
-            turn = Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=Now())
+            return Turn.objects.create(tenant_id=conversation.tenant_id, conversation=conversation, lease_until=Now())
     except IntegrityError:
         # A worker began a turn between the check and the write.
-        return None, []
-    events.filter(pk__in=[event.pk for event in waiting]).update(turn_id=turn.pk)
-    Message.objects.bulk_create(
-        Message(
-            tenant_id=conversation.tenant_id,
-            conversation=conversation,
-            position=position,
-            sender=SENDERS[InboundEvent.Kind(event.kind)],
-            text=event.text,
-        )
-        for position, event in enumerate(waiting, start=conversation.next_position)
-    )
-    return turn, waiting
+        return None
 
 
 def _end_turn(turn: Turn, message: Message, turned: SlotText) -> None:

@@ -276,7 +276,10 @@ def test_a_colleague_may_take_over_what_somebody_holds(world: World, operator: C
     decide(operator, conversation, "take_over")
     held = reload_row(world, conversation)
     assert "Take over" not in page_words(operator.get(page_of(held)))
-    assert "Take over" in page_words(admin.get(page_of(held)))
+    assert "Message to the customer" in page_words(operator.get(page_of(held)))
+    colleagues = page_words(admin.get(page_of(held)))
+    assert "Take over" in colleagues
+    assert "Message to the customer" not in colleagues
     assert decide(admin, held, "take_over").status_code == 303
     assert reload_row(world, held).taken_over_by == world.admin.label
 

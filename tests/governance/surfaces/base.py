@@ -155,6 +155,7 @@ class ActionSurface:
     roles = tuple(Role)
     not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: GRANT_SYNC_REASON}
     not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.MESSAGE_SEND, Role.ADMIN): "only the person who took over writes; in the scene that is the operator",
         **{
             (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
             for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)

@@ -107,6 +107,7 @@ class ConsoleSurface:
         Act.MEMBER_ADD: "members are invited here; the bare act is the command's",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.MESSAGE_SEND, Role.ADMIN): "only the person who took over writes; in the scene that is the operator",
         **{
             (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
             for act in (Act.COMMENT_WITHDRAW, Act.REPORT_WITHDRAW)

@@ -71,6 +71,7 @@ class RestSurface:
         Act.MEMBER_ACCEPT: "an invitation is accepted by its link",
     }
     not_for: Mapping[tuple[Act, Role], str] = {
+        (Act.MESSAGE_SEND, Role.ADMIN): "only the person who took over writes; in the scene that is the operator",
         (Act.SKILL_PROPOSE, Role.OPERATOR): "a person who edits an approved skill revises it",
         (Act.SKILL_PROPOSE, Role.ADMIN): "a person who edits an approved skill revises it",
         (Act.SKILL_FETCH, Role.OPERATOR): "a person who reads a skill does not use it",

@@ -20,12 +20,12 @@ from apps.runtime.models import Turn
 from apps.runtime.schedules.schedule_runner import run_if_due
 from apps.runtime.turns.operator_replies import (
     answer_question,
-    conversation_length,
     decline_draft,
     hand_back,
     send_reviewed_draft,
     write_to_customer,
 )
+from apps.runtime.turns.waiting_messages import conversation_length
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent

@@ -163,3 +163,16 @@ def test_a_list_of_conversations_says_who_has_one_in_hand(world: World, operator
     assert line["taken_over_by"] == world.operator.label
     assert "length" not in line
     assert reload_row(world, held).status == Conversation.Status.OPEN
+
+
+def test_colleague_who_did_not_take_over_is_refused_until_they_do(
+    world: World, operator: RestClient, admin: RestClient
+) -> None:
+    conversation = make_taken_over_conversation(world)
+    path = f"conversations/{conversation.pk}"
+    length = admin.get(f"{path}/").body["length"]
+    refused = admin.post(f"{path}/messages/", {"text": "Hello.", "seen_length": length})
+    assert (refused.status, refused.code) == (409, "conflict")
+    assert admin.post(f"{path}/take-over/", {}).status == 200
+    assert admin.post(f"{path}/messages/", {"text": "Hello.", "seen_length": length}).status == 201
+    assert operator.post(f"{path}/messages/", {"text": "Me too.", "seen_length": length + 1}).status == 409
