@@ -252,6 +252,11 @@ class Conversation(Governed):
     has_external_agent = models.BooleanField(
         default=False, editable=False, help_text="Set when it opens. On: an external agent answers."
     )
+    quarantined_at = models.DateTimeField(
+        null=True, editable=False, help_text="Set: nothing is learned from it, and no prompt shows what was."
+    )
+    quarantined_by = models.CharField(max_length=200, blank=True, editable=False)
+    quarantine_reason = models.TextField(blank=True, editable=False, validators=[validate_storable_text])
     taken_over_by = models.CharField(max_length=200, blank=True, editable=False)
     taken_over_by_id = models.BigIntegerField(null=True, editable=False)
     taken_over_at = models.DateTimeField(null=True, editable=False)
@@ -293,6 +298,15 @@ class Conversation(Governed):
                 condition=models.Q(taken_over_by="", taken_over_by_id__isnull=True, taken_over_at__isnull=True)
                 | (~models.Q(taken_over_by="") & models.Q(taken_over_by_id__isnull=False, taken_over_at__isnull=False)),
                 name="taken_over_conversation_names_its_operator",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(quarantined_at=None, quarantined_by="", quarantine_reason="")
+                | (
+                    models.Q(quarantined_at__isnull=False)
+                    & ~models.Q(quarantined_by="")
+                    & ~models.Q(quarantine_reason="")
+                ),
+                name="quarantined_conversation_says_who_and_why",
             ),
             models.CheckConstraint(
                 condition=models.Q(
@@ -379,6 +393,11 @@ class Conversation(Governed):
                 condition=models.Q(resolved_at__isnull=False),
                 name="conversation_by_resolution",
             ),
+            models.Index(
+                fields=["tenant", "id"],
+                condition=models.Q(quarantined_at__isnull=False),
+                name="conversation_in_quarantine",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -408,6 +427,11 @@ class Conversation(Governed):
     def is_held(self) -> bool:
         """Whether a person has taken over, so that the agent does not answer."""
         return self.taken_over_at is not None
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether a person put the conversation in quarantine, so that learning does not use it."""
+        return self.quarantined_at is not None
 
     @property
     def is_proven(self) -> bool:

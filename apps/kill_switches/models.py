@@ -73,6 +73,11 @@ class KillSwitch(Governed):
         validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)],
         help_text="Shown on every page while the switch is on.",
     )
+    ends_sessions = models.BooleanField(
+        "end open sessions",
+        default=False,
+        help_text="On: the agents' open sessions end on every channel, and their next turns freeze new prompts.",
+    )
     status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
     activated_by = models.CharField(max_length=200, editable=False)
     deactivated_by = models.CharField(max_length=200, editable=False, blank=True)

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from django.apps import apps
 
 from apps.conversations.models import Conversation
+from apps.conversations.quarantine import quarantine_conversation
 from apps.governance.actors import Actor
 from apps.governance.audit.row_history import records_by_evidence
 from apps.governance.database.actor_transaction import acting_as
@@ -87,7 +88,10 @@ def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]
 
 
 def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
-    """Quarantine every row that can be, by one action each, in one commit with one reason. Return the quarantined rows."""
+    """Quarantine the conversation and every row that can be, by one action each, in one commit with one reason.
+
+    Nothing more is learned from the conversation. Returns the quarantined rows.
+    """
     authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
     refuse_blank(reason, "Say why; the person who later releases any of it needs the reason.")
     with acting_as(actor):
@@ -95,6 +99,9 @@ def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: 
         # Proposals first: quarantining a line needs the slot of the open proposal.
         for found in sorted(taken, key=lambda each: not isinstance(each.row, Proposal)):
             _quarantine_row(found, conversation, actor, reason)
+        stored = Conversation.objects.visible_to(actor).get(pk=conversation.pk)
+        if not (stored.is_quarantined or stored.is_talk):
+            quarantine_conversation(stored, actor=actor, reason=reason)
     return taken
 
 

@@ -225,6 +225,16 @@ def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **val
     return agent
 
 
+def end_sessions(agent: Agent, *, actor: Actor, reason: str = "", read_at: int | None = None) -> Agent:
+    """End the open sessions of an agent: the next turn of each conversation freezes a new prompt from the current rows.
+
+    A turn that has begun goes on with its prompt.
+    """
+    with governed(Act.AGENT_END_SESSIONS, agent, actor=actor, read_at=read_at, reason=reason) as row:
+        row.sessions_ended_at = timezone.now()
+    return agent
+
+
 def allow_invokable(
     agent_id: int, callee_id: int, *, actor: Actor, role_hint: str = "", budget_micro_usd: int | None = None
 ) -> InvokableAgent:

@@ -26,6 +26,7 @@ SAMPLES: dict[str, Any] = {
     "url": "https://other.example/mcp",
     "base_url": "https://other.example",
     "locale": "de-DE",
+    "channel_delay_notices": "sms: Changed.",
     "name": "changed",
     "digest": "0" * 64,
     "end_user_key": "http:other",

@@ -44,6 +44,7 @@ ROW_MAKERS = {"member_overlay": make_member_overlay}
 # Their texts change together with the signature under them, or with the state: the database refuses either alone.
 AUTHOR_STAMPED_ACTS = {
     *(Act.SKILL_REVISE, Act.SKILL_QUARANTINE, Act.SKILL_RELEASE, Act.ESCALATION_ANSWER),
+    *(Act.CONVERSATION_QUARANTINE, Act.CONVERSATION_RELEASE),
     *(Act.NOTE_AMEND, Act.CONTRADICTION_DISMISS),
 }
 # Files come by uploads of their own.

@@ -7,20 +7,23 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.framework.actor_names import actor_label
-from apps.console.framework.forms import TokenRequestForm
+from apps.console.framework.forms import OptionalReasonForm, TokenRequestForm
 from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.list_columns import column, moment_column
 from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.framework.row_urls import url_of_subject
+from apps.console.framework.token_usage import ending_cost_sentence
 from apps.governance.actors import Actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.governed_write import may
 from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.scan_runs import request_scan
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.runtime.explain.session_ending import cost_of_ending
 from apps.skills.models import Skill
-from apps.tenants.actions import amend_agent, create_agent, issue_token, revoke_token, rotate_token
+from apps.tenants.actions import amend_agent, create_agent, end_sessions, issue_token, revoke_token, rotate_token
 from apps.tenants.models import Agent, AgentToken, InvokableAgent
 from apps.tenants.models.grants import AgentGrants, MemberLimit
 
@@ -74,6 +77,13 @@ def _page_of_agent(token: AgentToken) -> str:
 def _scan_contradictions(agent: Agent, *, actor: Actor) -> Agent:
     request_scan(agent.pk, actor=actor)
     return agent
+
+
+def _ending_consequence(agent: Agent) -> str:
+    reader = current_actor()
+    cost = cost_of_ending([agent], actor=reader, now=timezone.now()) if reader else None
+    said = "The next turn of each conversation begins with a new prompt, made of what is approved now."
+    return f"{said} {ending_cost_sentence(cost)}" if cost else said
 
 
 class AgentAdmin(GovernedAdmin):
@@ -139,6 +149,16 @@ class AgentAdmin(GovernedAdmin):
             form=TokenRequestForm,
             tone="primary",
             answer_template="console/agents/agent_token_issued.html",
+        ),
+        Button(
+            "end_sessions",
+            "End open sessions",
+            Act.AGENT_END_SESSIONS,
+            end_sessions,
+            takes_read_at=False,
+            done="Ended. The next turn of each conversation begins with a new prompt.",
+            consequence=_ending_consequence,
+            form=OptionalReasonForm,
         ),
         Button(
             "look",

@@ -24,6 +24,7 @@ from apps.console.framework.request_context import actor_of
 from apps.console.framework.token_usage import TokenUsage, total_usage
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
+from apps.conversations.quarantine import release_conversation
 from apps.desk.models import Draft, Escalation
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
@@ -74,9 +75,17 @@ def _turns(turns: Iterable[Turn]) -> Iterator[ShownTurn]:
         yield ShownTurn(turn, total_usage(turn.calls.all()), retrieval_of(turn))
 
 
-def _has_quarantinable_rows(conversation: Conversation) -> bool:
-    acting_as = current_actor()
-    return acting_as is not None and any(row.can_be_quarantined for row in descendants(conversation, actor=acting_as))
+def _can_be_quarantined(conversation: Conversation) -> bool:
+    reader = current_actor()
+    if reader is None or conversation.is_talk:
+        return False
+    return not conversation.is_quarantined or any(
+        row.can_be_quarantined for row in descendants(conversation, actor=reader)
+    )
+
+
+def _is_quarantined(conversation: Conversation) -> bool:
+    return conversation.is_quarantined
 
 
 def _solved_initial(conversation: Conversation) -> dict[str, str]:
@@ -150,16 +159,29 @@ class ConversationAdmin(GovernedAdmin):
         Button(
             "quarantine",
             "Quarantine all of it",
-            Act.PROPOSAL_QUARANTINE,
+            Act.CONVERSATION_QUARANTINE,
             quarantine_descendants,
             takes_read_at=False,
-            done="In quarantine. Each row can be released separately.",
-            consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
-            " the lines it left in memory and profiles are taken out, until somebody releases them. Open sessions with any of this"
-            " text get a new prompt with their next turn, which is written to the cache once.",
+            done="In quarantine. The conversation and each row can be released separately.",
+            consequence="Nothing more is learned from this conversation, and lessons and examples from it are not used. Skills that"
+            " came of it are found by no agent any more, proposals wait for nobody, and the lines it left in memory and profiles"
+            " are taken out, until somebody releases them. Open sessions with any of this text get a new prompt with their next"
+            " turn, which is written to the cache once. The agent goes on answering here.",
             form=ReasonedDecisionForm,
-            when=_has_quarantinable_rows,
+            when=_can_be_quarantined,
             tone="danger",
+            on_others=True,
+        ),
+        Button(
+            "release",
+            "Release",
+            Act.CONVERSATION_RELEASE,
+            release_conversation,
+            done="Released. Learning may use the conversation again.",
+            consequence="Learning may use this conversation again. Skills, proposals and lines that came of it stay in quarantine"
+            " until each is released on its own page.",
+            form=ReasonedDecisionForm,
+            when=_is_quarantined,
             on_others=True,
         ),
         REPORT_BUTTON,

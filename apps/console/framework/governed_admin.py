@@ -143,7 +143,12 @@ class GovernedAdmin(ModelAdmin):
     ) -> type[GovernedForm]:
         made = super().get_form(request, obj, change=change, **kwargs)
         refusal = getattr(request, "form_refusal", None)
-        return type(made.__name__, (made,), {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)})
+        form: Any = type(
+            made.__name__, (made,), {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)}
+        )
+        for name, sentence in (self.creates.explains(request) if self.creates and obj is None else {}).items():
+            form.base_fields[name].help_text = f"{form.base_fields[name].help_text} {sentence}"
+        return form
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)

@@ -50,13 +50,17 @@ def no_initial_values(row: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CreateAction:
-    """How a row is made: `call` receives the actor and the form's values, each by its name."""
+    """How a row is made: `call` receives the actor and the form's values, each by its name.
+
+    `explains` returns sentences for the help of fields, by field, as of now.
+    """
 
     act: Act
     call: Callable[..., CreatedRow]
     takes: tuple[str, ...]
     answer_template: str = ""
     begins: Callable[[HttpRequest], dict[str, Any]] = no_prefill
+    explains: Callable[[HttpRequest], dict[str, str]] = no_prefill
 
     def is_open_to(self, actor: Actor) -> bool:
         return may(actor, self.act)
@@ -100,7 +104,8 @@ class Button:
     """A decision on a row's page: one form, one POST, one act.
 
     `call` is the action, or a function around it. It receives the row, the actor and the form's values, each by its name.
-    `consequence` says what the decision means for customers; `folded` buttons open to their form first.
+    `consequence` says what the decision means for customers, or is a function of the row that does. `folded` buttons open to their
+    form first.
     """
 
     name: str
@@ -109,7 +114,7 @@ class Button:
     call: Callable[..., Any]
     # The message after the act, or a function that makes it from the result of the call.
     done: str | Callable[[Any], str]
-    consequence: str = ""
+    consequence: str | Callable[[Any], str] = ""
     form: type[DecisionForm] = DecisionForm
     initial: Callable[[Any], dict[str, Any]] = no_initial_values
     when: Callable[[Any], bool] = always
@@ -136,6 +141,10 @@ class Button:
     def said(self, made: Any) -> str:
         """Return the message for the person who decided."""
         return self.done if isinstance(self.done, str) else self.done(made)
+
+    def consequence_of(self, row: Any) -> str:
+        """Return what the decision on this row means for customers."""
+        return self.consequence if isinstance(self.consequence, str) else self.consequence(row)
 
     def unbound(self, row: Any) -> DecisionForm:
         """Return the form as the page first shows it."""
@@ -164,6 +173,7 @@ class ButtonForm:
     button: Button
     form: forms.BaseForm
     url: str
+    consequence: str = ""
     refused: bool = False
 
 
@@ -188,7 +198,8 @@ def button_forms(
         again = refused.form if refused and refused.is_of(row, button) else None
         if button.is_open_to(actor, row) and (again or button.when(row)):
             form = button.shown_again(row, again) if again else button.unbound(row)
-            yield ButtonForm(button, form, reverse(view, args=[row.pk, button.name]), refused=again is not None)
+            url = reverse(view, args=[row.pk, button.name])
+            yield ButtonForm(button, form, url, button.consequence_of(row), refused=again is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from apps.runtime.explain.session_ending import SessionEndingCost
 from apps.runtime.models import ModelCall
 
 
@@ -39,6 +40,15 @@ class TokenUsage:
 def dollars(micro_usd: int) -> str:
     """Format millionths of a US dollar as people read them."""
     return f"${micro_usd / 1_000_000:,.4f}"
+
+
+def ending_cost_sentence(cost: SessionEndingCost) -> str:
+    """Return how many open sessions end, and what their new prompts cost."""
+    if not cost.sessions:
+        return "No session is open, so it costs nothing."
+    sessions = "1 open session ends" if cost.sessions == 1 else f"{cost.sessions:,} open sessions end"
+    price = "; the model has no price here" if cost.micro_usd is None else f", at most {dollars(cost.micro_usd)}"
+    return f"{sessions}. Their new prompts write at most {cost.tokens:,} tokens to the prompt cache{price}."
 
 
 def total_usage(calls: Iterable[ModelCall]) -> TokenUsage:

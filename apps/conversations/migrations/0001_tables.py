@@ -182,6 +182,23 @@ class Migration(TableMigration):
                         help_text="Set when it opens. On: an external agent answers.",
                     ),
                 ),
+                (
+                    "quarantined_at",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="Set: nothing is learned from it, and no prompt shows what was.",
+                        null=True,
+                    ),
+                ),
+                ("quarantined_by", models.CharField(blank=True, editable=False, max_length=200)),
+                (
+                    "quarantine_reason",
+                    models.TextField(
+                        blank=True,
+                        editable=False,
+                        validators=[apps.governance.stored_text.validate_storable_text],
+                    ),
+                ),
                 ("taken_over_by", models.CharField(blank=True, editable=False, max_length=200)),
                 ("taken_over_by_id", models.BigIntegerField(editable=False, null=True)),
                 ("taken_over_at", models.DateTimeField(editable=False, null=True)),
@@ -243,6 +260,11 @@ class Migration(TableMigration):
                         fields=["tenant", "resolved_at"],
                         name="conversation_by_resolution",
                     ),
+                    models.Index(
+                        condition=models.Q(("quarantined_at__isnull", False)),
+                        fields=["tenant", "id"],
+                        name="conversation_in_quarantine",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -276,6 +298,18 @@ class Migration(TableMigration):
                             _connector="OR",
                         ),
                         name="taken_over_conversation_names_its_operator",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("quarantine_reason", ""), ("quarantined_at", None), ("quarantined_by", "")),
+                            models.Q(
+                                ("quarantined_at__isnull", False),
+                                models.Q(("quarantined_by", ""), _negated=True),
+                                models.Q(("quarantine_reason", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="quarantined_conversation_says_who_and_why",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -16,7 +16,7 @@ CREATE POLICY conversations_conversation_talk ON conversations_conversation AS R
     USING (member_user_id IS NULL OR member_user_id = app_member());
 GRANT SELECT ON conversations_conversation TO @operator@, @worker@, @agent@, @staff@;
 GRANT SELECT (id, updated_at, channel, status, origin, resolved_at, agent_id, tenant_id, off_the_record, taken_over_at,
-    parent_id, erased_at, member_user_id, has_external_agent) ON conversations_conversation TO @cross_tenant@;
+    parent_id, erased_at, member_user_id, has_external_agent, quarantined_at) ON conversations_conversation TO @cross_tenant@;
 
 -- conversations_inboundevent: An event is visible with its conversation. An agent may only add customer messages that no
 -- turn has taken yet. Into a member's own conversation only that member writes, so agents and workers are refused there.

@@ -64,6 +64,8 @@ class Act(StrEnum):
     CONVERSATION_PROVE = "conversation.prove"
     CONVERSATION_ERASE = "conversation.erase"
     CONVERSATION_RATE = "conversation.rate"
+    CONVERSATION_QUARANTINE = "conversation.quarantine"
+    CONVERSATION_RELEASE = "conversation.release"
     MESSAGE_RECEIVE = "message.receive"
     MESSAGE_SEND = "message.send"
     SESSION_OPEN = "session.open"
@@ -136,6 +138,7 @@ class Act(StrEnum):
     SETTINGS_ROTATE_PROOF_KEY = "settings.rotate_proof_key"
     AGENT_CREATE = "agent.create"
     AGENT_AMEND = "agent.amend"
+    AGENT_END_SESSIONS = "agent.end_sessions"
     ENDPOINT_CREATE = "endpoint.create"
     ENDPOINT_AMEND = "endpoint.amend"
     ENDPOINT_ROTATE_KEY = "endpoint.rotate_key"
@@ -227,6 +230,7 @@ _PAST_PARTICIPLES: Final[Mapping[str, str]] = {
     "draft": "drafted",
     "drop": "dropped",
     "enter": "entered",
+    "end_sessions": "given new sessions",
     "erase": "erased",
     "expire": "expired",
     "fetch": "fetched",

@@ -21,6 +21,7 @@ To add an act:
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -140,6 +141,8 @@ _PROPOSAL_FIELDS = (
 _TAKEOVER_FIELDS = ("taken_over_by", "taken_over_by_id", "taken_over_at")
 _DECISION_FIELDS = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
 _REOPEN_FIELDS = (*_DECISION_FIELDS, "quarantine_reason", "approval_count")
+_QUARANTINE: Final = PolicyRule(direct=PEOPLE, fields=("quarantine_reason",), stamps=_QUARANTINE_STAMPS)
+_RELEASE: Final = replace(_QUARANTINE, risk=Risk.HIGH)
 
 POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
     {
@@ -206,10 +209,8 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.SKILL_UNDO: PolicyRule(direct=PEOPLE, fields=("status",), risk=Risk.HIGH, stamps=_APPROVAL_STAMPS),
         Act.SKILL_RETAIN: PolicyRule(direct=PEOPLE, stamps=("retained_until",)),
         Act.SKILL_FETCH: PolicyRule(direct=_AGENT, does=RowEffect.NOTHING),
-        Act.SKILL_QUARANTINE: PolicyRule(direct=PEOPLE, fields=("quarantine_reason",), stamps=_QUARANTINE_STAMPS),
-        Act.SKILL_RELEASE: PolicyRule(
-            direct=PEOPLE, fields=("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINE_STAMPS
-        ),
+        Act.SKILL_QUARANTINE: _QUARANTINE,
+        Act.SKILL_RELEASE: _RELEASE,
         Act.SKILL_ATTACH: PolicyRule(
             direct=PEOPLE | _AGENT, fields=("attachments",), stamps=("taint",), signs=_APPROVAL_STAMPS
         ),
@@ -283,6 +284,8 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.CONVERSATION_PROVE: PolicyRule(direct=_SYSTEM, stamps=("proven_at", "proven_key_id")),
         Act.CONVERSATION_ERASE: PolicyRule(direct=_SYSTEM, stamps=("erased_at",)),
         Act.CONVERSATION_RATE: PolicyRule(direct=_AGENT, stamps=("rating", "rating_comment", "rated_at")),
+        Act.CONVERSATION_QUARANTINE: _QUARANTINE,
+        Act.CONVERSATION_RELEASE: _RELEASE,
         Act.CONVERSATION_DELEGATE: PolicyRule(direct=_AGENT, does=RowEffect.NOTHING),
         **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), PolicyRule(direct=_AGENT, does=RowEffect.NOTHING)),
         Act.MESSAGE_RECEIVE: PolicyRule(direct=_ALL_BUT_STAFF, does=RowEffect.NOTHING),
@@ -370,6 +373,7 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         ),
         Act.AGENT_CREATE: PolicyRule(direct=_ADMIN | _SYSTEM, does=RowEffect.MAKES),
         Act.AGENT_AMEND: PolicyRule(direct=_ADMIN, fields=AGENT_RUN_FIELDS),
+        Act.AGENT_END_SESSIONS: PolicyRule(direct=PEOPLE, stamps=("sessions_ended_at",)),
         Act.ENDPOINT_CREATE: PolicyRule(
             direct=_ADMIN, fields=("key", "title", "base_url"), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=("secret",)
         ),
@@ -458,7 +462,9 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.GRANT_WITHDRAW: PolicyRule(direct=_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
         Act.GRANT_SYNC: PolicyRule(direct=_SYSTEM, does=RowEffect.NOTHING),
         Act.KILL_SWITCH_ACTIVATE: PolicyRule(
-            direct=PEOPLE | _SYSTEM | _STAFF, fields=("kind", "agent", "channel", "reason"), does=RowEffect.MAKES
+            direct=PEOPLE | _SYSTEM | _STAFF,
+            fields=("kind", "agent", "channel", "ends_sessions", "reason"),
+            does=RowEffect.MAKES,
         ),
         Act.KILL_SWITCH_DEACTIVATE: PolicyRule(
             direct=PEOPLE | _SYSTEM | _STAFF, fields=("status",), stamps=("deactivated_by", "deactivated_at")

@@ -90,6 +90,14 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
+                (
+                    "ends_sessions",
+                    models.BooleanField(
+                        default=False,
+                        help_text="On: the agents' open sessions end on every channel, and their next turns freeze new prompts.",
+                        verbose_name="end open sessions",
+                    ),
+                ),
                 ("status", models.CharField(choices=[("on", "On"), ("off", "Off")], default="on", max_length=10)),
                 ("activated_by", models.CharField(editable=False, max_length=200)),
                 ("deactivated_by", models.CharField(blank=True, editable=False, max_length=200)),

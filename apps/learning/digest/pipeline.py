@@ -40,6 +40,7 @@ from apps.learning.lessons.rules import (
     parse_bullets,
 )
 from apps.learning.model_spend import MeteredBackend
+from apps.learning.quarantined_material import quarantined_lessons
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import BackendError, ErrorOwner, ModelBackend, ModelReply, ModelRequest, SystemBlock
 from apps.prompt.instruction_texts import DIGEST_LESSONS
@@ -129,7 +130,9 @@ def _claim_input(agent_id: int, actor: Actor) -> DigestInput | None:
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id, has_learning=True).first()
         if agent is None or _is_digest_blocked(agent_id, actor):
             return None
-        rows = list(LessonRow.objects.filter(agent_id=agent_id, learning_version=None))
+        rows = list(
+            LessonRow.objects.filter(agent_id=agent_id, learning_version=None).exclude(pk__in=quarantined_lessons())
+        )
         known = {row.pk: row.last_case_recorded_at for row in rows}
         lessons = lessons_to_digest([row.value for row in rows], timezone.now())
         last_digest_at = DigestClaim.objects.filter(agent_id=agent_id).values_list("last_digest_at", flat=True).first()

@@ -33,6 +33,7 @@ from apps.learning.extraction.extraction_runs import (
 from apps.learning.extraction.models import Extraction
 from apps.learning.model_spend import MeteredBackend
 from apps.learning.private_data import collect_known_values, single_day_of, tenant_templates
+from apps.learning.quarantined_material import MaterialQuarantined, refuse_quarantined
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import BackendError, ErrorOwner, ModelBackend, ModelReply, ModelRequest, SystemBlock
 from apps.prompt.instruction_texts import EXTRACT_SKILL
@@ -111,9 +112,9 @@ def extract_conversation(
 ) -> Extraction | None:
     """Process a resolved conversation once (R112).
 
-    Returns None if the conversation is gone or unresolved, learning is frozen, another worker has the lease, or the next
-    attempt is not due; `at_once` (a person's command) ignores the due time. Raises if the model call fails, and postpones
-    the conversation.
+    Returns None if the conversation is gone, unresolved or in quarantine, learning is frozen, another worker has the lease, or the
+    next attempt is not due; `at_once` (a person's command) ignores the due time. Raises if the model call fails, and postpones the
+    conversation.
     """
     with acting_as(actor):
         conversation = (
@@ -127,7 +128,7 @@ def extract_conversation(
             return None
         if known := Extraction.objects.filter(conversation=conversation).first():
             return known
-        if _is_frozen(conversation, actor):
+        if conversation.is_quarantined or _is_frozen(conversation, actor):
             return None
     failures = claim_extraction(conversation, actor=actor, at_once=at_once)
     counted = MeteredBackend(backend, conversation.agent_id, actor)
@@ -210,6 +211,7 @@ def _store_draft(
     try:
         # Draft and verdict are stored in one transaction: if another worker's verdict exists, this draft is rolled back.
         with acting_as(actor):
+            refuse_quarantined([conversation.pk], actor=actor)
             lock_skill_comparison(conversation.agent_id)
             found, skill = _draft_or_support(conversation, worthwhile, actor)
             return write_verdict(conversation, found, actor=actor, skill=skill)
@@ -220,8 +222,8 @@ def _store_draft(
         return write_or_read_verdict(
             conversation, VerdictEntry(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
         )
-    except StoppedByKillSwitch:
-        # Learning was frozen during the model call. The conversation is processed once learning resumes.
+    except (StoppedByKillSwitch, MaterialQuarantined):
+        # A person stopped it during the model call. The conversation is processed once learning resumes, or it is released.
         release_extraction(conversation, failures, actor=actor)
         return None
     except GovernanceError as refusal:

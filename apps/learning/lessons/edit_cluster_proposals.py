@@ -153,7 +153,7 @@ def _cases(agent_id: int) -> Sequence[LessonCase]:
     wanted = [LessonSource.EDITED_DRAFT.value, LessonSource.DISCARDED_DRAFT.value]
     rows = LessonCase.objects.filter(
         agent_id=agent_id, source__in=wanted, happened_at__gte=timezone.now() - LOOKBACK, lesson__isnull=False
-    )
+    ).exclude(conversation__quarantined_at__isnull=False)
     return list(rows.select_related("lesson").order_by("-pk")[:EDITS_READ])
 
 

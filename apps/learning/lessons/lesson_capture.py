@@ -39,7 +39,11 @@ from apps.text_analysis.pii.tool_result_values import known_values_of_sender
 
 # The maximum number of items of each kind per run; the next sweep takes the rest.
 BATCH_SIZE: Final = 100
-ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
+LEARNABLE: Final = {
+    "conversation__off_the_record": False,
+    "conversation__member_user_id": None,
+    "conversation__quarantined_at": None,
+}
 _FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_failed_turns.sql")
 
 
@@ -125,7 +129,7 @@ def _drafts(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
         (Draft.Status.DISCARDED, LessonSource.DISCARDED_DRAFT),
     ):
         rows = Draft.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id, status=status)
-        for draft in rows.filter(**ON_THE_RECORD).order_by("pk")[:BATCH_SIZE]:
+        for draft in rows.filter(**LEARNABLE).order_by("pk")[:BATCH_SIZE]:
             found = CaseSource(source, draft.pk, agent_id, draft.conversation_id, draft.decided_at or draft.updated_at)
             texts = (draft.text, draft.sent_text, draft.reason)
             yield SettledItem(found, draft.turn_id, draft.created_at, texts, partial(_draft_case, draft))
@@ -140,7 +144,7 @@ def _draft_case(draft: Draft, asked: str) -> Case:
 def _escalations(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     source = LessonSource.ANSWERED_ESCALATION
     rows = Escalation.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
-    answered = rows.filter(status=Escalation.Status.ANSWERED, **ON_THE_RECORD)
+    answered = rows.filter(status=Escalation.Status.ANSWERED, **LEARNABLE)
     for row in answered.order_by("pk")[:BATCH_SIZE]:
         found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
         build_case = partial(lesson_cases.lesson_from_escalation, question=row.question, answer=row.answer)
@@ -203,7 +207,7 @@ def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     """Yield the reports of wrong replies that a person has settled."""
     source = LessonSource.REPORTED_REPLY
     rows = Report.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
-    settled = rows.filter(status=Report.Status.RESOLVED, **ON_THE_RECORD).select_related("message")
+    settled = rows.filter(status=Report.Status.RESOLVED, **LEARNABLE).select_related("message")
     for row in settled.order_by("pk")[:BATCH_SIZE]:
         found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
         texts = (row.message.text, row.explanation, row.correction)

@@ -30,6 +30,7 @@ from apps.learning.extraction.eligibility import LearningRejection, check_eligib
 from apps.learning.extraction.pipeline import learning_backend, learning_model, transcript_lines
 from apps.learning.model_spend import LearningBudgetReserved, MeteredBackend
 from apps.learning.private_data import collect_known_values, tenant_templates
+from apps.learning.quarantined_material import MaterialQuarantined, refuse_quarantined
 from apps.learning.reflection.memory_proposals import propose_memory_lines
 from apps.learning.reflection.memory_vetting import CONVERSATIONS_READ, LINES_READ, MIN_CONVERSATIONS
 from apps.learning.reflection.models import Reflection
@@ -148,6 +149,7 @@ def _load_day(agent: Agent, day: date, zone: ZoneInfo, actor: Actor) -> DayInput
         status=Conversation.Status.RESOLVED,
         origin=Conversation.Origin.LIVE,
         off_the_record=False,
+        quarantined_at=None,
         member_user_id=None,
         resolved_at__gte=begins,
         resolved_at__lt=ends,
@@ -181,8 +183,8 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
         return _store_drafts(held, day, *found, actor=actor)
     except DayAlreadySettled:
         return None
-    except StoppedByKillSwitch:
-        # Learning was frozen during the model call. The day is processed once learning resumes.
+    except (StoppedByKillSwitch, MaterialQuarantined):
+        # A person stopped it during the model call. The day is processed once learning resumes, or without the conversation.
         postpone_day(held, None, actor=actor)
         return None
     except GovernanceError as refusal:
@@ -226,6 +228,7 @@ def _store_drafts(
 ) -> Reflection:
     """Store drafts, lines and the verdict in one transaction; a refused draft or line does not affect the others."""
     with transaction.atomic(), acting_as(actor):
+        refuse_quarantined(day.ids, actor=actor)
         lock_skill_comparison(day.agent.pk)
         placed = [_vet_and_draft(each, day, actor) for each in found.skills]
         brought = _propose_memories(found, day, actor)

@@ -18,6 +18,18 @@ $$;
 REVOKE ALL ON FUNCTION list_due_contradiction_scans() FROM PUBLIC;
 ALTER FUNCTION list_due_contradiction_scans() OWNER TO @cross_tenant@;
 
+-- Returns the lessons whose words come from a conversation in quarantine: from their first case, since later cases have the same
+-- words. It starts from the quarantined conversations, which are few.
+CREATE OR REPLACE FUNCTION list_quarantined_lessons() RETURNS SETOF bigint
+    LANGUAGE sql STABLE AS $$
+    SELECT first_case.lesson_id FROM conversations_conversation AS thread
+        JOIN learning_lessoncase AS first_case
+            ON first_case.tenant_id = thread.tenant_id AND first_case.conversation_id = thread.id
+        WHERE thread.quarantined_at IS NOT NULL AND first_case.lesson_id IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM learning_lessoncase AS earlier WHERE earlier.tenant_id = first_case.tenant_id
+                AND earlier.lesson_id = first_case.lesson_id AND earlier.id < first_case.id)
+$$;
+
 -- Returns the agents with lessons that a digest has not read and that have two cases or enough confidence
 -- (PROMOTABLE_SUPPORT and PROMOTABLE_CONFIDENCE in Python). Agents with a version pending review, frozen learning, a lease
 -- of another worker or a later retry time are left out.
@@ -27,7 +39,7 @@ CREATE OR REPLACE FUNCTION list_due_digests()
     SELECT lesson.tenant_id, lesson.agent_id, min(lesson.last_case_recorded_at) FROM learning_lesson AS lesson
         JOIN tenants_agent AS agent ON agent.tenant_id = lesson.tenant_id AND agent.id = lesson.agent_id AND agent.has_learning
         LEFT JOIN learning_digestclaim AS claim ON claim.tenant_id = lesson.tenant_id AND claim.agent_id = lesson.agent_id
-        WHERE lesson.learning_version_id IS NULL AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
+        WHERE lesson.learning_version_id IS NULL AND lesson.id NOT IN (SELECT list_quarantined_lessons()) AND (lesson.support_count >= 2 OR lesson.confidence >= 0.4)
             AND lesson.last_case_recorded_at > coalesce(claim.last_digest_at, '-infinity')
             AND coalesce(greatest(claim.lease_until, claim.next_attempt_at) <= statement_timestamp(), true)
             AND NOT EXISTS (SELECT 1 FROM learning_learningversion AS version WHERE version.tenant_id = lesson.tenant_id
@@ -54,13 +66,13 @@ $$;
 REVOKE ALL ON FUNCTION list_due_distillations() FROM PUBLIC;
 ALTER FUNCTION list_due_distillations() OWNER TO @cross_tenant@;
 
--- Returns the resolved live conversations without a learning result. Conversations under a lease, with a later retry time or
--- with frozen learning are left out. Imported conversations are processed by a command instead.
+-- Returns the resolved live conversations without a learning result. Conversations in quarantine, under a lease, with a later
+-- retry time or with frozen learning are left out. Imported conversations are processed by a command instead.
 CREATE OR REPLACE FUNCTION list_due_extractions()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT thread.tenant_id, thread.id, thread.resolved_at FROM conversations_conversation AS thread
-        WHERE thread.status = 'resolved' AND thread.origin = 'live' AND NOT EXISTS (
+        WHERE thread.status = 'resolved' AND thread.origin = 'live' AND thread.quarantined_at IS NULL AND NOT EXISTS (
             SELECT 1 FROM learning_extraction AS extraction WHERE extraction.conversation_id = thread.id)
         -- Nobody looks at it just now, and after a failure its next look is due.
         AND NOT EXISTS (SELECT 1 FROM learning_extractionclaim AS claim WHERE claim.tenant_id = thread.tenant_id
@@ -73,7 +85,7 @@ ALTER FUNCTION list_due_extractions() OWNER TO @cross_tenant@;
 -- Returns the agents with a correction of the last seven days and no lesson case for it: an edited or discarded draft, an
 -- answered escalation, a failed turn, a rejected proposal, a rejected or withdrawn learning version, a settled report. The
 -- limit keeps a search short that runs every minute, and older ones are taken along with the agent's next lesson.
--- Conversations off the record and members' own conversations are left out.
+-- Conversations off the record or in quarantine and members' own conversations are left out.
 CREATE OR REPLACE FUNCTION list_due_lesson_captures()
     RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
@@ -109,7 +121,8 @@ CREATE OR REPLACE FUNCTION list_due_lesson_captures()
                 AND report.decided_at > statement_timestamp() - interval '7 days'
     ) AS found
         WHERE NOT EXISTS (SELECT 1 FROM conversations_conversation AS thread WHERE thread.tenant_id = found.tenant_id
-            AND thread.id = found.conversation_id AND (thread.off_the_record OR thread.member_user_id IS NOT NULL))
+            AND thread.id = found.conversation_id
+            AND (thread.off_the_record OR thread.member_user_id IS NOT NULL OR thread.quarantined_at IS NOT NULL))
         AND NOT EXISTS (SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = found.tenant_id
             AND known.source = found.source AND known.source_id = found.id)
         GROUP BY found.tenant_id, found.agent_id

@@ -104,7 +104,8 @@ CREATE POLICY learning_lesson_cross_tenant ON learning_lesson TO @cross_tenant@ 
 GRANT SELECT ON learning_lesson TO @operator@, @staff@;
 GRANT SELECT, INSERT, UPDATE (support_count, confidence, last_seen_at, last_case_recorded_at, learning_version_id) ON learning_lesson TO
     @worker@;
-GRANT SELECT (support_count, confidence, last_case_recorded_at, agent_id, tenant_id, learning_version_id) ON learning_lesson TO @cross_tenant@;
+GRANT SELECT (id, support_count, confidence, last_case_recorded_at, agent_id, tenant_id, learning_version_id) ON learning_lesson TO
+    @cross_tenant@;
 
 -- learning_lessoncase: Rows of the tenant. Workers add cases, agents have no access. The cross-tenant role reads which
 -- corrections have a case.
@@ -115,7 +116,7 @@ CREATE POLICY learning_lessoncase_tenant ON learning_lessoncase
 CREATE POLICY learning_lessoncase_cross_tenant ON learning_lessoncase TO @cross_tenant@ USING (true) WITH CHECK (true);
 GRANT SELECT ON learning_lessoncase TO @operator@, @staff@;
 GRANT SELECT, INSERT ON learning_lessoncase TO @worker@;
-GRANT SELECT (source, source_id, tenant_id) ON learning_lessoncase TO @cross_tenant@;
+GRANT SELECT (id, source, source_id, tenant_id, lesson_id, conversation_id) ON learning_lessoncase TO @cross_tenant@;
 
 -- learning_reflection: Workers create the daily review of an agent and update it until it has a result. Members and support
 -- staff read it, agents have no access. The cross-tenant role reads results, leases and retry times.

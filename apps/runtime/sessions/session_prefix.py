@@ -75,10 +75,12 @@ class SessionPrefix:
 
 
 def is_session_over(running: CurrentSession, agent: Agent, now: datetime) -> bool:
-    """Whether a new session has to begin, because the session was unused for too long or is too old (R064, Z-5)."""
+    """Whether a new session has to begin: a person ended it, or it was unused for too long or is too old (R064, Z-5)."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
     session, oldest = running.session, agent.max_session_age_seconds
+    if agent.sessions_ended_at is not None and session.snapshot_at <= agent.sessions_ended_at:
+        return True
     # Early releases did not freeze tools. Their sessions are over, since their requests cannot be repeated exactly.
     return session.tools_id is None or is_stale(running.used_at, now, idle_seconds, session.snapshot_at, oldest)
 

@@ -494,6 +494,14 @@ class Migration(TableMigration):
                     models.PositiveIntegerField(blank=True, help_text="Empty: 1800 seconds.", null=True),
                 ),
                 (
+                    "sessions_ended_at",
+                    models.DateTimeField(
+                        editable=False,
+                        help_text="Sessions that began before it are over with their next turn.",
+                        null=True,
+                    ),
+                ),
+                (
                     "max_session_age_seconds",
                     models.PositiveIntegerField(
                         blank=True,

@@ -132,6 +132,9 @@ class Agent(DistillationSettings, LearningSettings, Governed):
         default=True, help_text="Off: the agent uses the default prompt, without memory, skills or lessons."
     )
     session_idle_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: 1800 seconds.")
+    sessions_ended_at = models.DateTimeField(
+        null=True, editable=False, help_text="Sessions that began before it are over with their next turn."
+    )
     max_session_age_seconds = models.PositiveIntegerField(
         "longest session, in seconds",
         null=True,

@@ -86,6 +86,7 @@ from apps.tenants.actions import (
     create_agent,
     create_tenant,
     deactivate_member,
+    end_sessions,
     enter_tenant,
     invite_member,
     issue_token,
@@ -273,6 +274,7 @@ class ActionSurface:
         Act.SETTINGS_ROTATE_PROOF_KEY: lambda _, row, actor: rotate_proof_key(row, actor=actor, key="k" * 40),
         Act.SETTINGS_AMEND: lambda _, row, actor: amend_settings(row, actor=actor, timezone="Europe/Berlin"),
         Act.AGENT_CREATE: lambda *given: create_agent("sales", "Sales", actor=given[-1]),
+        Act.AGENT_END_SESSIONS: lambda _, row, actor: end_sessions(row, actor=actor),
         Act.AGENT_AMEND: lambda _, row, actor: amend_agent(row, actor=actor, title="Changed"),
         Act.INVOKABLE_ALLOW: lambda scene, callee, actor: allow_invokable(
             scene.world.agent.pk, callee.pk, actor=actor, role_hint="Knows invoices."

@@ -176,6 +176,7 @@ class ConsoleSurface:
         Act.AGENT_CREATE: add("tenants_agent", key="sales", title="Sales", has_learning="on"),
         Act.SETTINGS_ROTATE_PROOF_KEY: decision("proof_key", key="k" * 40),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
+        Act.AGENT_END_SESSIONS: decision("end_sessions"),
         Act.AGENT_AMEND: edit(
             *AGENT_SETTINGS,
             title="Changed",

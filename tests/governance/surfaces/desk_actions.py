@@ -7,6 +7,7 @@ from apps.conversations.actions import hand_back_conversation, send_message, tak
 from apps.conversations.admission_control import CustomerProof, prove_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.off_the_record_erasure import erase_conversation_text
+from apps.conversations.quarantine import quarantine_conversation, release_conversation
 from apps.conversations.ratings import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
@@ -50,6 +51,8 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
         row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=TurnMoney()
     ),
     Act.TURN_RUN: lambda _, row, actor: run_turn_now(row, actor=actor),
+    Act.CONVERSATION_QUARANTINE: lambda _, row, actor: quarantine_conversation(row, actor=actor, reason="Odd."),
+    Act.CONVERSATION_RELEASE: lambda _, row, actor: release_conversation(row, actor=actor, reason="Read."),
     Act.MESSAGE_SEND: lambda _, row, actor: send_message(
         row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
     ),
@@ -94,6 +97,8 @@ DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, obj
     Act.CONVERSATION_RATE: lambda _, row: ("POST", f"conversations/{row.pk}/rating", {"score": 4}),
     Act.CONVERSATION_HAND_BACK: lambda _, row: ("POST", f"conversations/{row.pk}/hand-back", {}),
     Act.TURN_RUN: lambda _, row: ("POST", f"conversations/{row.pk}/run-now", {}),
+    Act.CONVERSATION_QUARANTINE: lambda _, row: ("POST", f"conversations/{row.pk}/quarantine", {"reason": "Odd."}),
+    Act.CONVERSATION_RELEASE: lambda _, row: ("POST", f"conversations/{row.pk}/release", {"reason": "Read."}),
     Act.MESSAGE_SEND: lambda scene, row: (
         "POST",
         f"conversations/{row.pk}/messages",
@@ -130,6 +135,8 @@ DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {
     Act.CONVERSATION_TAKE_OVER: button_form("take_over"),
     Act.CONVERSATION_HAND_BACK: button_form("hand_back"),
     Act.TURN_RUN: button_form("run_now"),
+    Act.CONVERSATION_QUARANTINE: button_form("quarantine", reason="Odd."),
+    Act.CONVERSATION_RELEASE: button_form("release", reason="Read."),
     Act.MESSAGE_SEND: lambda scene, row: (
         decision_of(row, "write"),
         {"text": "Hello!", "seen_length": length_of(scene, row)},

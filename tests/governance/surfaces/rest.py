@@ -129,6 +129,7 @@ class RestSurface:
         Act.GRANT_WRITE: lambda _, row: ("PATCH", f"grants/{row.pk}", {"permissions": ["skill_fetch"]}),
         Act.GRANT_WITHDRAW: lambda _, row: ("DELETE", f"grants/{row.pk}", None),
         Act.AGENT_CREATE: lambda _, __: ("POST", "agents", {"agent_key": "sales", "title": "Sales"}),
+        Act.AGENT_END_SESSIONS: lambda _, row: ("POST", f"agents/{row.pk}/end-sessions", {}),
         Act.AGENT_AMEND: lambda _, row: ("PATCH", f"agents/{row.pk}", {"title": "Changed"}),
         Act.PERSONA_CREATE: lambda scene, _: ("POST", "personas", {"agent_key": scene.world.agent.key, "style": "x"}),
         Act.PERSONA_AMEND: lambda _, row: ("PATCH", f"personas/{row.pk}", {"style": "Brief."}),

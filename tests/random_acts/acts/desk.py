@@ -7,6 +7,7 @@ from apps.conversations.actions import hand_back_conversation, send_message, tak
 from apps.conversations.admission_control import CustomerProof, prove_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.off_the_record_erasure import erase_conversation_text
+from apps.conversations.quarantine import quarantine_conversation, release_conversation
 from apps.conversations.ratings import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
@@ -119,12 +120,22 @@ def _delegate(chosen: ActChoice) -> object:
     return ask_agent(row, actor=chosen.actor, agent_key=key, task=chosen.words, turn_id=1, money=TurnMoney())
 
 
+def _with_reason(act: Callable[..., object]) -> ActRunner:
+    def deed(chosen: ActChoice) -> object:
+        row = chosen.row(Conversation)
+        return act(row, actor=chosen.actor, reason=chosen.words, read_at=chosen.read_at(row))
+
+    return deed
+
+
 DESK: Mapping[Act, ActRunner] = {
     Act.CONVERSATION_TAKE_OVER: amend_row(Conversation, take_over_conversation),
     Act.CONVERSATION_HAND_BACK: amend_row(Conversation, hand_back_conversation),
     Act.CONVERSATION_PROVE: _prove_conversation,
     Act.CONVERSATION_RATE: _rate_conversation,
     Act.CONVERSATION_ERASE: amend_row(Conversation, erase_conversation_text),
+    Act.CONVERSATION_QUARANTINE: _with_reason(quarantine_conversation),
+    Act.CONVERSATION_RELEASE: _with_reason(release_conversation),
     Act.CONVERSATION_DELEGATE: _delegate,
     Act.MESSAGE_SEND: _write,
     Act.TURN_RUN: lambda chosen: run_turn_now(chosen.row(Conversation), actor=chosen.actor),

@@ -18,6 +18,7 @@ from apps.tenants.actions import (
     create_agent,
     create_tenant,
     deactivate_member,
+    end_sessions,
     invite_member,
     issue_token,
     limit_member,
@@ -109,7 +110,13 @@ def _amend_agent(chosen: ActChoice) -> object:
 def _throw_switch(chosen: ActChoice) -> object:
     kinds = list(KillSwitch.Kind)
     agent_id = chosen.agent.pk if chosen.pick % 2 else None
-    return activate_kill_switch(kinds[chosen.pick % 3], actor=chosen.actor, reason=chosen.words, agent_id=agent_id)
+    return activate_kill_switch(
+        kinds[chosen.pick % 3],
+        actor=chosen.actor,
+        reason=chosen.words,
+        agent_id=agent_id,
+        ends_sessions=chosen.pick % 5 == 0,
+    )
 
 
 def _change_role(chosen: ActChoice) -> object:
@@ -124,6 +131,7 @@ TENANTS: Mapping[Act, ActRunner] = {
     Act.SETTINGS_ROTATE_PROOF_KEY: _set_proof_key,
     Act.AGENT_CREATE: lambda chosen: create_agent(chosen.name, chosen.name, actor=chosen.actor),
     Act.AGENT_AMEND: _amend_agent,
+    Act.AGENT_END_SESSIONS: amend_row(Agent, end_sessions),
     Act.INVOKABLE_ALLOW: _allow_invokable,
     Act.INVOKABLE_AMEND: write_parameter(InvokableAgent, amend_invokable, "role_hint"),
     Act.INVOKABLE_WITHDRAW: amend_row(InvokableAgent, withdraw_invokable),

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import connection
 
 from apps.conversations.actions import resolve_conversation
+from apps.conversations.quarantine import quarantine_conversation
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
@@ -228,6 +229,10 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.CONVERSATION_PROVE: make_conversation,
     Act.CONVERSATION_RATE: lambda world: resolve_conversation(make_conversation(world), actor=world.bot),
     Act.CONVERSATION_ERASE: lambda world: make_conversation(world, off_the_record=True),
+    Act.CONVERSATION_QUARANTINE: make_conversation,
+    Act.CONVERSATION_RELEASE: lambda world: quarantine_conversation(
+        make_conversation(world), actor=world.operator, reason="Odd."
+    ),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
     Act.MESSAGE_SEND: make_taken_over_conversation,
     Act.TURN_RUN: make_delayed_conversation,
@@ -260,7 +265,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SETTINGS_AMEND: _tenant_settings,
     Act.SETTINGS_ROTATE_PROOF_KEY: _tenant_settings,
     Act.AGENT_CREATE: _no_subject,
-    Act.AGENT_AMEND: lambda world: world.agent,
+    **dict.fromkeys((Act.AGENT_AMEND, Act.AGENT_END_SESSIONS), lambda world: world.agent),
     **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _no_subject),
     **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_CREATE), _no_subject),
     **TALK_SUBJECTS,

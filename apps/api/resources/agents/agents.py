@@ -1,17 +1,23 @@
 """Agents, as people and the agents themselves see them."""
 
-from typing import ClassVar, Final
+from dataclasses import asdict
+from typing import Any, ClassVar, Final
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, IntegerField
 
+from apps.api.framework.row_actions import decision_action
 from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.protocol.request_bodies import (
+    DecisionBody,
     ParsedBody,
     RequestBody,
     StrictBooleanField,
@@ -23,7 +29,8 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import Actor
 from apps.governance.governed_write import authorize
 from apps.governance.policy.policy_table import Act
-from apps.tenants.actions import amend_agent, create_agent
+from apps.runtime.explain.session_ending import cost_of_ending
+from apps.tenants.actions import amend_agent, create_agent, end_sessions
 from apps.tenants.models import Agent, Endpoint
 
 ENDPOINT_FIELDS: Final = frozenset({"endpoint", "distil_endpoint_mid", "distil_endpoint_long"})
@@ -77,6 +84,7 @@ class AgentSerializer(RowSerializer[Agent]):
             "turn_budget_micro_usd",
             "delay_notice",
             "channel_delay_notices",
+            "sessions_ended_at",
             *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
@@ -146,6 +154,14 @@ class UpdateAgentBody(RequestBody):
     version = StrictIntegerField(required=False, help_text="The agent's version that was read.")
 
 
+class OpenSessionsSerializer(serializers.Serializer[Any]):
+    """The agent's open sessions, and at most what their new prompts cost the prompt cache if they are ended."""
+
+    sessions = serializers.IntegerField()
+    tokens = serializers.IntegerField()
+    micro_usd = serializers.IntegerField(allow_null=True, help_text="Null: the model has no price.")
+
+
 class AgentKeyFilters(FilterSet):
     """Filter by key."""
 
@@ -156,7 +172,11 @@ class AgentKeyFilters(FilterSet):
 class AgentView(VersionedViewSet[Agent]):
     """People see all agents; an agent sees itself. Admins create and change them."""
 
-    acts: ClassVar = {"create": (Act.AGENT_CREATE,), "partial_update": (Act.AGENT_AMEND,)}
+    acts: ClassVar = {
+        "create": (Act.AGENT_CREATE,),
+        "partial_update": (Act.AGENT_AMEND,),
+        "end-sessions": (Act.AGENT_END_SESSIONS,),
+    }
     queryset = Agent.objects.none()
     serializer_class = AgentSerializer
     filterset_class = AgentKeyFilters
@@ -183,6 +203,23 @@ class AgentView(VersionedViewSet[Agent]):
         sent = UpdateAgentBody.read(request, self.actor, agent)
         amend_agent(agent, actor=self.actor, read_at=sent.read_at, **_resolve_endpoints(sent, self.actor))
         return self.answer(agent.pk, sent.ignored)
+
+    end_sessions = decision_action(
+        "end-sessions",
+        Act.AGENT_END_SESSIONS,
+        end_sessions,
+        AgentSerializer,
+        "End the agent's open sessions: the next turn of each conversation freezes a new prompt. People only.",
+        DecisionBody,
+    )
+
+    @extend_schema(responses=OpenSessionsSerializer)
+    @action(detail=True, methods=["get"], url_path="open-sessions")
+    def open_sessions(self, request: Request, pk: str) -> Response:
+        """Estimate what ending the agent's open sessions costs."""
+        authorize(self.actor, Act.AGENT_END_SESSIONS, self.actor.tenant_id, agent_id=int(pk))
+        cost = cost_of_ending([self.get_object()], actor=self.actor, now=timezone.now())
+        return Response(asdict(cost))
 
     @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def update(self, request: Request, pk: str) -> Response:

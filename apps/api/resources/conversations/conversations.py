@@ -18,6 +18,7 @@ from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, C
 from apps.api.protocol.request_bodies import (
     OptionalVersionBody,
     ParsedBody,
+    ReasonedDecisionBody,
     RequestBody,
     StrictIntegerField,
     StrictTextField,
@@ -26,6 +27,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.conversations.messages import MessageSerializer
 from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation, Message
+from apps.conversations.quarantine import quarantine_conversation, release_conversation
 from apps.conversations.ratings import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
 from apps.desk.queues import REPORT_FILTERS, reported_conversation_ids
@@ -76,6 +78,9 @@ class ConversationSummarySerializer(RowSerializer[Conversation]):
             "hops",
             "budget_micro_usd",
             "resolved_at",
+            "quarantined_at",
+            "quarantined_by",
+            "quarantine_reason",
             "taken_over_by",
             "taken_over_at",
             *STAMP_FIELDS,
@@ -162,6 +167,7 @@ class ConversationFilters(AgentFilters):
     )
     outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
     off_the_record = BooleanFilter()
+    is_quarantined = BooleanFilter(field_name="quarantined_at", lookup_expr="isnull", exclude=True)
     has_external_agent = BooleanFilter(help_text="True: an external agent answers.")
     stuck = ChoiceFilter(
         choices=STUCK_TURN_CHOICES,
@@ -203,6 +209,8 @@ class ConversationView(VersionedViewSet[Conversation]):
         "hand-back": (Act.CONVERSATION_HAND_BACK,),
         "messages": (Act.MESSAGE_SEND,),
         "run-now": (Act.TURN_RUN,),
+        "quarantine": (Act.CONVERSATION_QUARANTINE,),
+        "release": (Act.CONVERSATION_RELEASE,),
         "rating": (Act.CONVERSATION_RATE,),
         "transition": (
             Act.CONVERSATION_RESOLVE,
@@ -265,6 +273,23 @@ class ConversationView(VersionedViewSet[Conversation]):
         OptionalVersionBody,
     )
 
+    quarantine = decision_action(
+        "quarantine",
+        Act.CONVERSATION_QUARANTINE,
+        quarantine_conversation,
+        ConversationSerializer,
+        "Quarantine a conversation, with a reason: nothing more is learned from it, and lessons and examples from it are not used."
+        " People only.",
+        ReasonedDecisionBody,
+    )
+    release = decision_action(
+        "release",
+        Act.CONVERSATION_RELEASE,
+        release_conversation,
+        ConversationSerializer,
+        "Release a conversation from quarantine, with a reason. Rows that came of it stay in quarantine. People only.",
+        ReasonedDecisionBody,
+    )
     run_now = decision_action(
         "run-now",
         Act.TURN_RUN,

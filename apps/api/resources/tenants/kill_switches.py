@@ -11,7 +11,7 @@ from rest_framework.serializers import CharField, ChoiceField
 
 from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
@@ -34,6 +34,7 @@ class KillSwitchSerializer(RowSerializer[KillSwitch]):
             "kind",
             "agent_key",
             "channel",
+            "ends_sessions",
             "reason",
             "description",
             "status",
@@ -56,6 +57,10 @@ class ActivateKillSwitchBody(RequestBody):
     kind = ChoiceField(KillSwitch.Kind.choices)
     agent_key = StrictTextField(required=False, allow_null=True, help_text="Left out or null: every agent.")
     channel = StrictTextField(required=False)
+    ends_sessions = StrictBooleanField(
+        required=False,
+        help_text="True: the agents' open sessions end too, on every channel; their next turns freeze new prompts.",
+    )
     reason = StrictTextField()
 
 
@@ -78,7 +83,10 @@ class KillSwitchFilters(AgentFilters):
 class KillSwitchView(RowViewSet[KillSwitch]):
     """Kill switches of the tenant. People only."""
 
-    acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
+    acts: ClassVar = {
+        "create": (Act.KILL_SWITCH_ACTIVATE,),
+        "deactivate": (Act.KILL_SWITCH_DEACTIVATE,),
+    }
     queryset = KillSwitch.objects.none()
     serializer_class = KillSwitchSerializer
     filterset_class = KillSwitchFilters
@@ -100,6 +108,7 @@ class KillSwitchView(RowViewSet[KillSwitch]):
             reason=sent.values["reason"],
             agent_id=None if named is None else agent_id_named(named, self.actor),
             channel=sent.values.get("channel", ""),
+            ends_sessions=sent.values.get("ends_sessions", False),
         )
         return self.answer(switch.pk, sent.ignored, 201)
 

@@ -31,6 +31,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reason", default="", help="The reason; every console page shows it while the switch is on."
         )
+        parser.add_argument(
+            "--end-sessions",
+            action="store_true",
+            help="End the agents' open sessions too; needs --as, because a person does it.",
+        )
         parser.add_argument("--resume", action="store_true", help="Resume what was stopped.")
         parser.add_argument(
             "--as", dest="username", metavar="USERNAME", help="The member who acts; without it, the system."
@@ -52,7 +57,14 @@ class Command(BaseCommand):
     ) -> None:
         reason, channel = options["reason"], options["channel"]
         if not options["resume"]:
-            activate_kill_switch(kind, actor=actor, reason=reason, agent_id=agent_id, channel=channel)
+            activate_kill_switch(
+                kind,
+                actor=actor,
+                reason=reason,
+                agent_id=agent_id,
+                channel=channel,
+                ends_sessions=options["end_sessions"],
+            )
             return
         with acting_as(actor):
             on = KillSwitch.objects.visible_to(actor).on().of_kinds(kind)

@@ -1,4 +1,4 @@
--- Reads the facts of an agent's latest conversations that ended on the record: states, counts and names, none of the words.
+-- Reads the facts of an agent's latest conversations that ended on the record and out of quarantine: states, counts and names, none of the words.
 --
 -- Called by: read_session_log (apps/learning/distillation/session_log.py)
 -- Runs as: worker
@@ -19,6 +19,7 @@ WITH thread AS MATERIALIZED (
       AND status <> 'open'
       AND origin = 'live'
       AND NOT off_the_record
+      AND quarantined_at IS NULL
       AND member_user_id IS NULL
       AND parent_id IS NULL
     ORDER BY coalesce(resolved_at, updated_at) DESC, id DESC

@@ -22,6 +22,7 @@ WHERE turn.tenant_id = app_tenant()
   AND thread.agent_id = :agent
   AND turn.status = 'failed'
   AND NOT thread.off_the_record
+  AND thread.quarantined_at IS NULL
   AND thread.member_user_id IS NULL
   AND NOT EXISTS (
       SELECT 1

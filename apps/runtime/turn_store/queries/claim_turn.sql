@@ -388,6 +388,7 @@ SELECT json_build_object(
               AND other.end_user_key <> ''
               AND other.agent_id = thread.agent_id
               AND NOT other.off_the_record
+              AND other.quarantined_at IS NULL
               AND draft.status = 'sent_edited'
             ORDER BY draft.id DESC
             LIMIT :examples
@@ -428,7 +429,10 @@ SELECT json_build_object(
                         'g'
                     ) AS matched (words)
                 ) AS written ON written.word = keyword.word
-                WHERE example.tenant_id = :tenant AND example.agent_id = agent.id AND example.status = 'approved'
+                WHERE example.tenant_id = :tenant
+                  AND example.agent_id = agent.id
+                  AND example.status = 'approved'
+                  AND example.lesson_id NOT IN (SELECT list_quarantined_lessons())
                 GROUP BY example.id
                 ORDER BY shared DESC, example.id DESC
                 LIMIT :examples

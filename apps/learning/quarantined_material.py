@@ -1,0 +1,27 @@
+"""Material that learning may not use because a person put its conversation in quarantine."""
+
+from collections.abc import Collection
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from apps.conversations.models import Conversation
+from apps.governance.actors import Actor
+from apps.learning.lessons.models import LessonCase
+
+
+class MaterialQuarantined(Exception):  # says what happened, as the other reasons of the pipelines do
+    """A person put a conversation in quarantine while a model read it."""
+
+
+def refuse_quarantined(conversation_ids: Collection[int], *, actor: Actor) -> None:
+    """Raise MaterialQuarantined if one of the conversations is in quarantine; else keep all of them out of it until the commit."""
+    rows = Conversation.objects.visible_to(actor).filter(pk__in=conversation_ids).order_by("pk")
+    if any(row.is_quarantined for row in rows.select_for_update(no_key=True, of=("self",))):
+        raise MaterialQuarantined
+
+
+def quarantined_lessons() -> QuerySet[LessonCase, int | None]:
+    """The ids of lessons whose words come from a quarantined conversation; `list_quarantined_lessons` says the same to SQL."""
+    earlier = LessonCase.objects.filter(lesson=OuterRef("lesson"), pk__lt=OuterRef("pk"))
+    of_quarantined = LessonCase.objects.filter(conversation__quarantined_at__isnull=False, lesson__isnull=False)
+    return of_quarantined.exclude(Exists(earlier)).values_list("lesson_id", flat=True)
