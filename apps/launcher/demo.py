@@ -12,7 +12,7 @@ from apps.launcher.data_folders import hold_file_lock, make_home
 from apps.launcher.environment import ProvidedParts, addresses_of_parts, owner_environment, write_environment
 from apps.launcher.postgres import Postgres
 from apps.launcher.progress import LauncherProgress
-from apps.launcher.supervisor import HOST, Program, Supervisor, answers_http, free_port, log_contains, python_command
+from apps.launcher.supervisor import HOST, Program, Supervisor, answers_http, log_contains, python_command, reserve_port
 from apps.launcher.valkey import Valkey
 
 STANDIN_PORT = 8010
@@ -46,8 +46,8 @@ def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
         embedded: Embedded = {"PostgreSQL": postgres, "Valkey": valkey}
         _start_databases(embedded, running, progress)
         parts = addresses_of_parts(postgres, valkey, os.environ)
-        console_url = f"http://{HOST}:{_port('console', preferred_port, progress)}"
-        standin_url = None if given.model else f"http://{HOST}:{_port('stand-in model', STANDIN_PORT, progress)}"
+        console_url = _reserve_address("console", preferred_port, running, progress)
+        standin_url = None if given.model else _reserve_address("stand-in model", STANDIN_PORT, running, progress)
         env = write_environment(home, parts, console_url=console_url, standin_url=standin_url)
         supervisor = running.enter_context(Supervisor(home / "log", env))
         _watch_databases(embedded, supervisor)
@@ -187,8 +187,8 @@ def _closing_sentence(code: int, console_url: str) -> str:
     return f"{held} The console stays at {console_url}/ until you press Ctrl-C."
 
 
-def _port(name: str, preferred: int, progress: LauncherProgress) -> int:
-    port = free_port(preferred)
+def _reserve_address(name: str, preferred: int, running: ExitStack, progress: LauncherProgress) -> str:
+    port = running.enter_context(reserve_port(preferred))
     if port != preferred:
         progress.say(f"Port {preferred} is busy; the {name} uses {port}.")
-    return port
+    return f"http://{HOST}:{port}"

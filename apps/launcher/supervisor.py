@@ -1,12 +1,14 @@
 """Named processes that start together, are watched together and stop together."""
 
+import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -14,7 +16,7 @@ from types import FrameType
 from urllib.error import URLError
 
 from apps.launcher.child_processes import CannotStart, last_lines, spawn_child, stop_child, wait_until
-from apps.launcher.data_folders import PROJECT
+from apps.launcher.data_folders import PROJECT, hold_file_lock, private_folder
 
 HOST = "127.0.0.1"
 READY_SECONDS = 120
@@ -143,6 +145,28 @@ def free_port(preferred: int) -> int:
                 continue
             return int(probe.getsockname()[1])
     raise CannotStart(f"No port is free on {HOST}.")
+
+
+@contextmanager
+def reserve_port(preferred: int) -> Iterator[int]:
+    """Reserve the preferred port, or a free one if it is in use or reserved by another launcher of this user.
+
+    A program that will listen on a port takes it only seconds later, so a free port says nothing about a second launcher.
+    """
+    folder = private_folder(Path(tempfile.gettempdir()) / f"preceptor-ports-{os.geteuid()}", None)
+    with ExitStack() as reservation:
+        port = free_port(preferred)
+        while not _holds_lock(folder / f"{port}.lock", reservation):
+            port = free_port(0)
+        yield port
+
+
+def _holds_lock(lock: Path, reservation: ExitStack) -> bool:
+    try:
+        reservation.enter_context(hold_file_lock(lock, wait=False))
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from apps.launcher.supervisor import (
     free_port,
     log_contains,
     python_command,
+    reserve_port,
 )
 from tests.support.timeouts import PATIENCE_SECONDS
 
@@ -180,6 +181,17 @@ def test_a_busy_port_is_replaced_by_a_free_one() -> None:
         busy = taken.getsockname()[1]
         assert free_port(busy) != busy
     assert free_port(busy) == busy
+
+
+def test_two_launchers_that_start_together_take_different_ports() -> None:
+    preferred = free_port(0)
+    with reserve_port(preferred) as first, reserve_port(preferred) as second:
+        assert first == preferred
+        assert second not in {0, preferred}
+        # Nothing listens there yet, as while a demo prepares its database.
+        assert free_port(preferred) == preferred
+    with reserve_port(preferred) as again:
+        assert again == preferred
 
 
 def test_a_web_server_is_ready_when_it_answers(home: Path) -> None:
