@@ -58,7 +58,7 @@ class Descendant:
             case Skill():
                 return str(self.row.status)
             case Proposal():
-                return str(self.row.state)
+                return str(self.row.current_state)
         if type(self.row) not in _LINE_FIELDS:
             return "live"
         return "live" if self.standing else "taken out"
@@ -68,7 +68,7 @@ class Descendant:
         """Return whether one action removes the row's content from all prompts."""
         return bool(
             (isinstance(self.row, Skill) and self.row.status != Skill.Status.DEPRECATED and not self.row.is_quarantined)
-            or (isinstance(self.row, Proposal) and self.row.state == Proposal.State.OPEN)
+            or (isinstance(self.row, Proposal) and self.row.is_open)
             or self.standing
         )
 

@@ -20,5 +20,5 @@ def enqueue_reviews(tenant_id: int, webhook_id: int) -> None:
 def review_payload(tenant_id: int, proposal_id: int) -> tuple[str, JsonObject]:
     """Return the agent's key, empty for a tenant-wide proposal, and the proposal's current state without its text."""
     row = Proposal.objects.select_related("agent").get(tenant_id=tenant_id, pk=proposal_id)
-    payload: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.state}
+    payload: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.current_state.value}
     return row.agent.key if row.agent else "", payload

@@ -146,7 +146,7 @@ def expire(tenant_id: int, proposal_id: int) -> None:
     """Expire one proposal, unless it was decided or its time was extended meanwhile."""
     actor = system_actor(tenant_id, "proposal expiry")
     with acting_as(actor):
-        proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id).first()
+        proposal = Proposal.objects.visible_to(actor).unclosed().filter(pk=proposal_id).first()
     if proposal is None:
         return
     try:

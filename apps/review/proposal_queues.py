@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Q
 
 from apps.governance.models import Proposal
-from apps.governance.models.proposals import CLAIM_DURATION
+from apps.governance.models.proposals import CLAIM_DURATION, expired_condition, open_condition, waiting_condition
 
 State = Proposal.State
 # A weekend and a day: a proposal that is still pending after that was probably forgotten.
@@ -27,14 +27,14 @@ LABELS: Mapping[str, str] = MappingProxyType(
 
 def queue_conditions(now: datetime) -> Mapping[str, Q]:
     """Return the condition of each queue. A proposal that needs a second reviewer is also in the waiting queue."""
-    waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
+    waits = waiting_condition(now)
     return MappingProxyType(
         {
             "waiting": waits,
-            "snoozed": Q(state=State.OPEN, snoozed_until__gt=now),
+            "snoozed": open_condition(now) & Q(snoozed_until__gt=now),
             "needs_second_reviewer": waits & Q(approval_count__gt=0),
             "decided": Q(state__in=[State.APPLIED, State.REJECTED]),
-            "expired": Q(state=State.EXPIRED),
+            "expired": expired_condition(now),
             "quarantined": Q(state=State.QUARANTINED),
         }
     )

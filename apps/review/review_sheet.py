@@ -60,7 +60,7 @@ class ProposalSheet:
     @property
     def would(self) -> ProposedOutcome | None:
         """The effect of an approval; None if the proposal is not open, has no target, or needs a reviewer's wording."""
-        if self.target is None or self.needs_edited_content or self.proposal.state != Proposal.State.OPEN:
+        if self.target is None or self.needs_edited_content or not self.proposal.is_open:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
         return ProposedOutcome(self.target, after, not self.applier.appends, self.applier.retires)

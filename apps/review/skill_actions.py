@@ -28,7 +28,7 @@ def approve_skill(
     with decision_transaction(Act.SKILL_APPROVE, skill, actor=actor):
         lock_row(skill, read_at)
         _refuse_unreviewed(skill, reviewed_sha256)
-        proposal = submission_of(skill, actor) or submit_draft(skill, actor=actor)
+        proposal = _open_submission(skill, actor) or submit_draft(skill, actor=actor)
         refuse_edited_proposal(proposal, skill)
         request = ApprovalRequest(proposal.content_sha256, confirm_findings=confirm_findings, reason=reason)
         return Decision(actor, proposal, skill).approve(request)
@@ -38,10 +38,15 @@ def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, r
     """Reject a draft, as the inbox does. Its author can read the reason with the proposal, and may write another draft."""
     with decision_transaction(Act.PROPOSAL_REJECT, skill, actor=actor):
         refuse_stale(skill, read_at)
-        waiting = submission_of(skill, actor)
+        waiting = _open_submission(skill, actor)
         if waiting is None:
             raise Conflict("This draft no longer waits for a review. Discard it, or approve it as it is.")
         return reject_proposal(waiting, actor=actor, reason=reason, reason_code=reason_code)
+
+
+def _open_submission(skill: Skill, actor: Actor) -> Proposal | None:
+    proposal = submission_of(skill, actor)
+    return proposal if proposal is not None and proposal.is_open else None
 
 
 def _refuse_unreviewed(skill: Skill, reviewed_sha256: str) -> None:

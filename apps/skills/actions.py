@@ -136,7 +136,7 @@ def deprecate_skill(
         ) as row:
             row.deprecate()
         waiting = submission_of(skill, actor)
-        if waiting is not None:
+        if waiting is not None and waiting.is_open:
             reject_proposal(waiting, actor=actor, reason=reason)
     return skill
 

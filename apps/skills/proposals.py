@@ -75,14 +75,14 @@ def propose_deprecation(
 
 
 def submission_of(skill: Skill, actor: Actor) -> Proposal | None:
-    """Return the open proposal of a draft, if there is one."""
-    return _submissions(skill, actor).open().first()
+    """Return the open proposal of a draft, if there is one, even if its time has run out."""
+    return _submissions(skill, actor).unclosed().first()
 
 
 def revision_of(skill: Skill, actor: Actor) -> Proposal | None:
     """Return the open proposal that a further revision by this actor would revise, if there is one."""
     mine = Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_REVISION)
-    return mine.open().first()
+    return mine.unclosed().first()
 
 
 def _submissions(skill: Skill, actor: Actor) -> ProposalQuerySet:

@@ -12,10 +12,13 @@ from django.test import Client
 from prometheus_client.openmetrics import parser as openmetrics
 from pytest_django import Settings
 
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.models import Proposal
 from apps.operations.metrics import metric_families, read_gauges, serve_metrics_endpoint
 from apps.operations.readiness import security_drift_check
 from apps.runtime.health.beat_monitor import beat_intervals, record_run, register_beat_tasks
 from tests.support.factories.bulk_decisions import waiting_draft
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.worlds.world import make_event, make_world
 
 TOKEN = "a token of the scraper"
@@ -159,6 +162,10 @@ def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client
     named = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     assert f'preceptor_waiting{{kind="turns",tenant="{world.tenant.key}"}} 1.0' in named
     assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}} 1.0' in named
+    with acting_as(world.operator):
+        let_run_out(Proposal.objects.visible_to(world.operator).open().get(), world)
+    later = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert f'preceptor_review_open{{kind="proposal",tenant="{world.tenant.key}"}}' not in later
 
 
 def test_workers_tell_their_counts_at_a_port_of_their_own(settings: Settings) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError
 from django.utils import timezone
 
 from apps.governance.database.actor_transaction import acting_as
@@ -16,7 +16,7 @@ from apps.governance.errors import (
     NotPermitted,
     QueueFull,
 )
-from apps.governance.models import ChangeRecord, Proposal
+from apps.governance.models import Approval, ChangeRecord, Proposal
 from apps.governance.proposals.actions import (
     claim_proposal,
     expire_proposal,
@@ -34,7 +34,7 @@ from apps.personas.models import StandingRule
 from apps.review.appliers.registry import APPLIERS
 from apps.review.decisions import expire, rebase, undo
 from apps.review.skill_actions import approve_skill
-from apps.skills.actions import amend_skill
+from apps.skills.actions import amend_skill, deprecate_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.actions import amend_settings
@@ -42,6 +42,7 @@ from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import TenantSettings
 from tests.support.factories.approvals import approve_as_read
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.worlds.world import World, make_neighbour, make_persona, make_rule, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
@@ -158,6 +159,39 @@ def test_a_quarantined_proposal_is_decided_after_release(world: World) -> None:
     assert approve_as_read(proposal, world.operator, {"style": "Hello."}).applied
 
 
+def test_a_released_proposal_whose_time_ran_out_in_quarantine_gets_new_time(world: World) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    quarantine_proposal(proposal, actor=world.operator, reason="Looks planted.")
+    let_run_out(proposal, world)
+    release_proposal(proposal, actor=world.admin, reason="It is harmless.")
+    assert approve_as_read(proposal, world.operator, {"style": "Hello."}).applied
+
+
+def test_a_draft_is_approved_or_retired_on_its_page_after_the_time_of_its_proposal(world: World) -> None:
+    greet, part = make_skill(world, name="greet"), make_skill(world, name="part")
+    for skill in (greet, part):
+        let_run_out(waiting_for(world, skill), world)
+    deprecate_skill(part, actor=world.operator, reason="Nobody asks for it.")
+    assert approve_skill(greet, actor=world.operator, reviewed_sha256=greet.content_sha256).applied
+
+
+def test_the_database_refuses_an_approval_after_the_time_for_it(world: World) -> None:
+    proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
+    let_run_out(proposal, world)
+    approval = {"user_id": world.operator.user_id, "content_sha256": proposal.content_sha256}
+    with acting_as(world.operator), pytest.raises(IntegrityError, match="present content of an open proposal"):
+        Approval.objects.create(tenant=world.tenant, proposal=proposal, **approval)
+
+
+def test_a_proposal_whose_time_has_run_out_fills_no_queue(world: World) -> None:
+    with acting_as(world.admin):
+        settings = TenantSettings.objects.visible_to(world.admin).get()
+    amend_settings(settings, actor=world.admin, max_open_proposals=1)
+    let_run_out(propose_patch(make_persona(world), actor=world.bot, text="Say hello first."), world)
+    skill = make_skill(world, "approved", actor=world.operator)
+    assert propose_revision(skill, actor=world.bot, values={"body": "Better."}).pk
+
+
 def test_a_quarantined_draft_is_neither_approved_nor_resubmitted(world: World) -> None:
     skill = make_skill(world)
     quarantine_proposal(waiting_for(world, skill), actor=world.operator, reason="Looks planted.")
@@ -216,6 +250,7 @@ def test_nobody_decides_on_a_proposal_whose_time_has_run_out_before_the_sweep(wo
         lambda: claim_proposal(late, actor=world.operator),
         lambda: request_revision(late, actor=world.operator, words="Shorter."),
         lambda: snooze_proposal(late, actor=world.operator, until=None),
+        lambda: quarantine_proposal(late, actor=world.operator, reason="Odd."),
     ]
     for decide in decisions:
         with pytest.raises(IllegalTransition, match=r"ended on .* UTC. Reopen it first"):
@@ -233,15 +268,6 @@ def test_an_agent_withdraws_its_proposal_whose_time_has_run_out(world: World) ->
     withdraw_proposal(late, actor=world.bot)
     with acting_as(world.operator):
         assert not Proposal.objects.visible_to(world.operator).exists()
-
-
-def let_run_out(proposal: Proposal, world: World) -> None:
-    """Let the time for a decision end a second ago."""
-    with acting_as(world.operator), connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s", [proposal.pk]
-        )
-        proposal.refresh_from_db()
 
 
 def test_the_sweep_closes_what_nobody_decided_on_and_a_person_takes_it_up_again(world: World) -> None:

@@ -17,6 +17,7 @@ from apps.personas.actions import propose_patch
 from apps.runtime.webhook_delivery.delivery_lease import DeliveryResponse, record_response
 from apps.tenants.due_work import due_work
 from apps.webhooks.models import Delivery, Webhook
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.servers.webhook_receiver import (
     ALL_EVENTS,
     deliveries,
@@ -88,6 +89,14 @@ def test_what_was_put_off_is_not_told(world: World) -> None:
     webhook = make_webhook(world, **REVIEW_EVENTS)
     proposal = propose_persona_change(world)
     snooze_proposal(proposal, actor=world.operator, until=timezone.now() + timedelta(hours=1))
+    assert not is_due(webhook)
+    enqueue_reviews(world.tenant.pk, webhook.pk)
+    assert deliveries(world) == []
+
+
+def test_a_review_whose_time_has_run_out_is_not_told(world: World) -> None:
+    webhook = make_webhook(world, **REVIEW_EVENTS)
+    let_run_out(propose_persona_change(world), world)
     assert not is_due(webhook)
     enqueue_reviews(world.tenant.pk, webhook.pk)
     assert deliveries(world) == []

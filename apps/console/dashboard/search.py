@@ -22,7 +22,7 @@ from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Message
 from apps.governance.actors import Actor
 from apps.governance.database.full_text_search import SearchHits, rows_with_words
-from apps.governance.models import ChangeRecord
+from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.models import MemoryLine, ProfileLine
 from apps.runtime.search import KINDS, MAX_CHARACTERS, MAX_RESULTS, MIN_CHARACTERS, SearchedKind, readable_rows
 from apps.text_analysis.search_excerpts import ExcerptPiece, make_excerpt, query_words
@@ -173,7 +173,9 @@ def _describe_row(row: Any) -> tuple[str, str, str]:
     if isinstance(row, ProfileLine):
         return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_field_display()
     title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
-    state = {"memory_line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
+    if isinstance(row, Proposal):
+        return title, url_of_subject(row._meta.label_lower, row.pk), str(row.current_state.label)
+    state = {"memory_line": "get_status_display", "skill": "get_status_display"}
     display_method = state.get(row._meta.model_name.removeprefix("memory"))
     return (
         title,

@@ -89,7 +89,7 @@ class Inbox(TabbedList):
     @property
     def has_open(self) -> bool:
         """Whether any row can be ticked."""
-        return any(row.state == Proposal.State.OPEN for row in self.result_list)
+        return any(row.is_open for row in self.result_list)
 
 
 def _later_support_count() -> QuerySet[Any]:

@@ -130,6 +130,11 @@ def reopen(proposal: Proposal, *, actor: Actor, reason: str, read_at: int) -> Pr
     return reopen_proposal(proposal, actor=actor, reason=reason, terms=terms, read_at=read_at)
 
 
+def release(proposal: Proposal, *, actor: Actor, reason: str, read_at: int) -> Proposal:
+    terms = review_terms(actor)
+    return release_proposal(proposal, actor=actor, reason=reason, terms=terms, read_at=read_at)
+
+
 def snooze(proposal: Proposal, *, actor: Actor, days: int, read_at: int) -> Proposal:
     until = timezone.now() + timedelta(days=days)
     return snooze_proposal(proposal, actor=actor, until=until, read_at=read_at)
@@ -144,7 +149,7 @@ def ask_for_revision(proposal: Proposal, *, actor: Actor, reason: str, read_at: 
 
 
 def is_open(proposal: Proposal) -> bool:
-    return bool(proposal.state == Proposal.State.OPEN) and not proposal.has_run_out(timezone.now())
+    return proposal.is_open
 
 
 def _is_decidable(proposal: Proposal) -> bool:
@@ -201,7 +206,7 @@ def is_undoable(proposal: Proposal) -> bool:
 
 
 def is_closed(proposal: Proposal) -> bool:
-    return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED} or proposal.has_run_out(timezone.now())
+    return proposal.current_state in {Proposal.State.REJECTED, Proposal.State.EXPIRED}
 
 
 def is_quarantined(proposal: Proposal) -> bool:
@@ -367,7 +372,7 @@ BUTTONS = (
         "release",
         "Release",
         Act.PROPOSAL_RELEASE,
-        release_proposal,
+        release,
         done="Released. It waits for a decision again.",
         consequence="It waits for a decision again.",
         form=ReasonedDecisionForm,

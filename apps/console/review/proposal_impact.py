@@ -16,7 +16,7 @@ from apps.runtime.explain.impact import impact_of, reach_of_row
 def impact_panel(sheet: ProposalSheet, actor: Actor, now: datetime) -> dict[str, Any]:
     """Return the impact, or nothing if it cannot be computed. For free text it names the reach before the words are known."""
     if sheet.would is None:
-        if sheet.target is None or not sheet.needs_edited_content or sheet.proposal.state != Proposal.State.OPEN:
+        if sheet.target is None or not sheet.needs_edited_content or not sheet.proposal.is_open:
             return {}
         return {"reach": reach_of_row(sheet.target, actor=actor, now=now), "awaits_words": True}
     reach = impact_of(sheet.would, actor=actor, now=now)

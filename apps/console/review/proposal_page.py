@@ -50,7 +50,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     """Return everything a reviewer needs to decide, or to see how it was decided."""
     actor, now = actor_of(request), timezone.now()
     sheet = cached_sheet(proposal, actor)
-    is_open = proposal.state == Proposal.State.OPEN
+    is_open = proposal.is_open
     people: ActorNames = proposal.people
     texts = words.texts_of(proposal.words)
     return {
@@ -116,7 +116,7 @@ def _memory_contradictions(proposal: Proposal, sheet: ProposalSheet, actor: Acto
 
 def _comparisons(sheet: ProposalSheet) -> Iterable[TextComparison]:
     proposal, applier = sheet.proposal, sheet.applier
-    open_now = proposal.state == Proposal.State.OPEN
+    open_now = proposal.is_open
     if sheet.needs_edited_content:
         return
     before = _live_values(sheet) if open_now else _values_before(sheet)

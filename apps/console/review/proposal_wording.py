@@ -89,8 +89,8 @@ def claim_sentence(proposal: Proposal, people: ActorNames, now: datetime) -> str
 
 def waiting_time(proposal: Proposal) -> str:
     """Return how long it has waited, or when it was decided."""
-    if proposal.state != Proposal.State.OPEN:
-        return f"on {format_moment(proposal.decided_at)}"
+    if not proposal.is_open:
+        return f"on {format_moment(proposal.decided_at or proposal.expires_at)}"
     if timezone.now() - proposal.created_at < MINUTE:
         return "for less than a minute"
     return f"for {str(timesince(proposal.created_at)).split(',')[0]}"
@@ -100,8 +100,6 @@ def expiry_sentence(proposal: Proposal, now: datetime) -> str:
     """Return how long there is left to decide."""
     if proposal.expires_at is None:
         return "never"
-    if proposal.expires_at <= now:
-        return "its time is over; it closes at the next sweep"
     left = str(timeuntil(proposal.expires_at)).split(",")[0]
     soon = ", so decide soon" if proposal.expires_at - now < EXPIRES_SOON else ""
     return f"in {left}, on {format_moment(proposal.expires_at)}{soon}"

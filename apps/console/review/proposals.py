@@ -55,7 +55,7 @@ class ProposalAdmin(GovernedAdmin):
 
     @admin.display(description="Choose")
     def chosen(self, proposal: Proposal) -> SafeString | str:
-        if proposal.state != Proposal.State.OPEN:
+        if not proposal.is_open:
             return ""
         box = '<input type="checkbox" form="pc-bulk-bar" name="row" value="{}" aria-label="Choose {}">'
         return format_html(box, proposal.pk, title_of(proposal))
@@ -74,7 +74,7 @@ class ProposalAdmin(GovernedAdmin):
     @admin.display(description="State", ordering="-created_at")
     def state_shown(self, proposal: Any) -> SafeString:
         claim = words.claim_sentence(proposal, proposal.people, timezone.now())
-        parts = badge(proposal.state), words.waiting_time(proposal), claim
+        parts = badge(proposal.current_state), words.waiting_time(proposal), claim
         return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *parts)
 
     @admin.display(description="Evidence", ordering=EVIDENCE_COUNT)

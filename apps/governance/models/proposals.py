@@ -4,7 +4,9 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Self
 
 from django.db import models
+from django.db.models.functions import Now
 from django.db.models.lookups import IsNull
+from django.utils import timezone
 from django_fsm import transition
 
 from apps.governance.models.base import Governed, GovernedQuerySet, StateField
@@ -20,12 +22,19 @@ class ProposalQuerySet(GovernedQuerySet["Proposal"]):
     """Filters for proposals."""
 
     def open(self) -> Self:
-        """Return the proposals that await a decision, including snoozed ones."""
+        """Return the proposals that await a decision, including snoozed ones, by the database's clock."""
+        return self.filter(open_condition(Now()))
+
+    def unclosed(self) -> Self:
+        """Return the open proposals, and those whose time has run out and that the hourly sweep has not yet marked as expired.
+
+        Each of them prevents a second proposal of its kind about the same row.
+        """
         return self.filter(state=Proposal.State.OPEN)
 
     def waiting(self, now: datetime) -> Self:
         """Return the open proposals that are not snoozed."""
-        return self.open().filter(models.Q(snoozed_until=None) | models.Q(snoozed_until__lte=now))
+        return self.filter(waiting_condition(now))
 
     def about(self, target: Governed) -> Self:
         """Return the proposals that would change this row."""
@@ -174,6 +183,16 @@ class Proposal(Governed):
         """Whether the time for a decision is over, even if the hourly sweep has not yet marked the proposal as expired."""
         return self.state == self.State.OPEN and self.expires_at is not None and self.expires_at <= now
 
+    @property
+    def current_state(self) -> State:
+        """The state that people and agents see. A proposal whose time has run out is expired, also before the hourly sweep."""
+        return self.State.EXPIRED if self.has_run_out(timezone.now()) else self.State(self.state)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the proposal still awaits a decision."""
+        return self.current_state == self.State.OPEN
+
     @transition(field=state, source=State.OPEN, target=State.APPLIED)
     def apply(self) -> None:
         """Mark the proposal as applied. The caller makes the change in the same transaction."""
@@ -195,6 +214,23 @@ class Proposal(Governed):
     )
     def reopen(self) -> None:
         """Reopen the proposal. The database refuses this for a proposal that was applied more than a minute ago."""
+
+
+def open_condition(now: datetime | Now) -> models.Q:
+    """Return the condition for proposals that await a decision, including snoozed ones."""
+    in_time = models.Q(expires_at=None) | models.Q(expires_at__gt=now)
+    return models.Q(state=Proposal.State.OPEN) & in_time
+
+
+def waiting_condition(now: datetime) -> models.Q:
+    """Return the condition for open proposals that are not snoozed."""
+    return open_condition(now) & (models.Q(snoozed_until=None) | models.Q(snoozed_until__lte=now))
+
+
+def expired_condition(now: datetime) -> models.Q:
+    """Return the condition for expired proposals and for those whose time has run out since the last sweep."""
+    run_out = models.Q(state=Proposal.State.OPEN, expires_at__lte=now)
+    return models.Q(state=Proposal.State.EXPIRED) | run_out
 
 
 class Approval(models.Model):

@@ -351,7 +351,7 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.PROPOSAL_REQUEST_REVISION: PolicyRule(direct=PEOPLE, stamps=("revision_request",)),
         Act.PROPOSAL_REBASE: PolicyRule(direct=PEOPLE, risk=Risk.HIGH, stamps=(*_BASE_FIELDS, *_EDIT_FIELDS)),
         Act.PROPOSAL_QUARANTINE: PolicyRule(direct=PEOPLE, stamps=(*_DECISION_FIELDS, "quarantine_reason")),
-        Act.PROPOSAL_RELEASE: PolicyRule(direct=PEOPLE, risk=Risk.HIGH, stamps=_REOPEN_FIELDS),
+        Act.PROPOSAL_RELEASE: PolicyRule(direct=PEOPLE, risk=Risk.HIGH, stamps=(*_REOPEN_FIELDS, "expires_at")),
         Act.PROPOSAL_WITHDRAW: PolicyRule(direct=PEOPLE | _AGENT, does=RowEffect.REMOVES),
         Act.PROPOSAL_EXPIRE: PolicyRule(direct=_SYSTEM, stamps=_DECISION_FIELDS),
         Act.TENANT_CREATE: PolicyRule(direct=_SYSTEM, does=RowEffect.MAKES, on="settings"),

@@ -58,7 +58,7 @@ def open_proposal(
         proposal = known or _new_proposal(target, change)
         with governed(act, proposal, actor=actor, evidence=change.evidence) as row:
             _write_proposed_change(row, target, actor, change)
-            row.expires_at = timezone.now() + timedelta(days=terms.proposal_days)
+            row.expires_at = _new_deadline(terms)
     return proposal
 
 
@@ -130,7 +130,7 @@ def reopen_proposal(
             row.expire()
         _refuse_other_states(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
         _reset_to_open(row)
-        row.expires_at = timezone.now() + timedelta(days=(terms or ReviewTerms()).proposal_days)
+        row.expires_at = _new_deadline(terms)
     return proposal
 
 
@@ -138,18 +138,23 @@ def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_a
     """Quarantine a proposal: until a person releases it, nobody may decide on it and its agent may not revise it."""
     with governed(Act.PROPOSAL_QUARANTINE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Give a reason for the quarantine. The person who releases the proposal has to know it.")
+        refuse_run_out(row)
         row.quarantine()
         _record_decision(row, actor, "")
         row.quarantine_reason = reason
     return proposal
 
 
-def release_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: int | None = None) -> Proposal:
-    """Release a proposal from quarantine, which reopens it."""
+def release_proposal(
+    proposal: Proposal, *, actor: Actor, reason: str, terms: ReviewTerms | None = None, read_at: int | None = None
+) -> Proposal:
+    """Release a proposal from quarantine, which reopens it. If its time has run out meanwhile, it gets new time."""
     with governed(Act.PROPOSAL_RELEASE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Give a reason for the release.")
         _refuse_other_states(row, "release", Proposal.State.QUARANTINED)
         _reset_to_open(row)
+        if row.has_run_out(timezone.now()):
+            row.expires_at = _new_deadline(terms)
     return proposal
 
 
@@ -217,6 +222,10 @@ def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> 
             refuse_closed(row)
             refuse_approved(row)
         check_references_to(Proposal._meta.db_table)
+
+
+def _new_deadline(terms: ReviewTerms | None) -> datetime:
+    return timezone.now() + timedelta(days=(terms or ReviewTerms()).proposal_days)
 
 
 def _new_proposal(target: Governed, change: ProposedChange) -> Proposal:

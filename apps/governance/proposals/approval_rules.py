@@ -197,11 +197,11 @@ def refuse_full_queue(actor: Actor, terms: ReviewTerms) -> None:
 
 
 def earlier_open_proposal(target: Governed, actor: Actor, change: ProposedChange) -> Proposal | None:
-    """Return the open proposal that this one would revise.
+    """Return the open proposal that this one would revise, even if its time has run out: the revision gives it new time.
 
     People's proposals for the organisation and agents' proposals stay separate.
     """
-    waiting = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
+    waiting = Proposal.objects.visible_to(actor).unclosed().about(target).filter(kind=change.kind)
     return waiting.filter(agent__isnull=change.agent_id is None).first()
 
 

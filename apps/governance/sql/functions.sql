@@ -65,14 +65,14 @@ CREATE OR REPLACE FUNCTION collect_changed_words(before jsonb, after jsonb, reas
           FROM jsonb_each(before) AS each WHERE each.value IS DISTINCT FROM after -> each.key) AS changed
 $$;
 
--- Trigger: refuses an approval unless the proposal is open and its content hash is the approved one. Where a proposal needs
+-- Trigger: refuses an approval unless the proposal is open and in time and its content hash is the approved one. Where a proposal needs
 -- several reviewers, it also refuses its proposers and its editor.
 CREATE OR REPLACE FUNCTION check_approval() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     proposal governance_proposal;
 BEGIN
     SELECT * INTO proposal FROM governance_proposal AS row WHERE row.tenant_id = NEW.tenant_id AND row.id = NEW.proposal_id;
-    IF proposal.state <> 'open' OR proposal.content_sha256 <> NEW.content_sha256 THEN
+    IF proposal.state <> 'open' OR proposal.expires_at <= now() OR proposal.content_sha256 <> NEW.content_sha256 THEN
         RAISE EXCEPTION 'An approval is for the present content of an open proposal.' USING ERRCODE = 'check_violation';
     END IF;
     IF count_required_reviewers(proposal) > 1 AND is_proposal_author(proposal, NEW.user_id) THEN

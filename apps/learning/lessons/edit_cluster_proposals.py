@@ -137,7 +137,7 @@ def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any
 
 def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
     """Return the lines of a pending proposal of new rules, since a second proposal would replace them."""
-    rows = Proposal.objects.visible_to(actor).about(agent).open()
+    rows = Proposal.objects.visible_to(actor).about(agent).unclosed()
     waiting = rows.filter(kind=Proposal.Kind.RULE_LINES).first()
     lines = [str(line) for line in waiting.content["lines"]] if waiting else []
     return lines if text in lines else [*lines, text]

@@ -1,4 +1,4 @@
--- Enqueues for one webhook every proposal of the last day that is open and was not enqueued for it before.
+-- Enqueues for one webhook every proposal of the last day that awaits a decision and was not enqueued for it before.
 --
 -- Called by: enqueue_reviews (apps/notifications/review_webhooks.py)
 -- Runs as: worker
@@ -18,6 +18,7 @@ WHERE webhook.tenant_id = app_tenant()
   AND webhook.secret_id IS NOT NULL
   AND webhook.on_review
   AND proposal.state = 'open'
+  AND coalesce(proposal.expires_at, 'infinity') > statement_timestamp()
   AND proposal.created_at > statement_timestamp() - interval '1 day'
   AND coalesce(proposal.snoozed_until, '-infinity') <= statement_timestamp()
 ORDER BY proposal.id

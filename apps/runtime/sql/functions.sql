@@ -153,7 +153,8 @@ BEGIN
               FROM runtime_turn AS turn WHERE turn.finished_at IS NULL GROUP BY 2, 3
              UNION ALL
             SELECT 'review_open', 'proposal', waits.tenant_id, count(*)
-              FROM governance_proposal AS waits WHERE waits.state = 'open' GROUP BY 3
+              FROM governance_proposal AS waits
+             WHERE waits.state = 'open' AND coalesce(waits.expires_at, 'infinity') > statement_timestamp() GROUP BY 3
              UNION ALL
             SELECT 'review_open', 'draft', waits.tenant_id, count(*)
               FROM desk_draft AS waits WHERE waits.status = 'open' GROUP BY 3

@@ -27,6 +27,7 @@ CREATE OR REPLACE FUNCTION list_due_review_webhooks()
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT webhook.tenant_id, webhook.id, min(proposal.created_at) FROM webhooks_webhook AS webhook
         JOIN governance_proposal AS proposal ON proposal.tenant_id = webhook.tenant_id AND proposal.state = 'open'
+            AND coalesce(proposal.expires_at, 'infinity') > statement_timestamp()
             AND proposal.created_at > statement_timestamp() - interval '1 day'
             AND coalesce(proposal.snoozed_until, '-infinity') <= statement_timestamp()
         WHERE webhook.is_active AND webhook.on_review AND webhook.secret_id IS NOT NULL AND NOT EXISTS (

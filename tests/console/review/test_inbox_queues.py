@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
@@ -21,6 +22,7 @@ from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
 from tests.support.drivers.console_client import list_of, page_of, page_text, page_words
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -129,6 +131,27 @@ def test_what_expired_waits_no_longer_and_nobody_decided(world: World, operator:
     with acting_as(world.operator):
         proposal.refresh_from_db()
     assert f" Expired {format_moment(proposal.decided_at)} " in page_words(operator.get(page_of(proposal)))
+
+
+def test_what_has_run_out_of_time_is_expired_on_every_page_before_the_sweep(world: World, operator: Client) -> None:
+    skill = make_skill(world, "approved", name="greet")
+    proposal = propose_revision(skill, actor=world.bot, values={"body": "Say hello."})
+    let_run_out(proposal, world)
+    page = page_words(operator.get(page_of(proposal)))
+    assert f" Expired {format_moment(proposal.expires_at)} " in page
+    assert " expired " in page
+    assert "takes effect, signed by you" not in page
+    inbox = inbox_text(operator)
+    assert "Waiting 0" in inbox
+    assert "Expired 1" in inbox
+    listed = inbox_text(operator, "?tab=expired")
+    assert f" expired on {format_moment(proposal.expires_at)}" in listed
+    assert 'name="row"' not in page_text(operator.get(f"{INBOX}?tab=expired"))
+    assert page_of(proposal) not in page_text(operator.get(page_of(skill)))
+    assert "Reviews in all" not in page_words(operator.get(reverse("admin:index")))
+    assert f'"{proposal.pk}"' not in page_text(operator.get(reverse("admin:playground")))
+    found = page_words(operator.get(reverse("admin:search"), {"q": "greet", "tab": "proposals"}))
+    assert "Skill revision for greet Expired" in found
 
 
 def test_what_is_proposed_for_a_memory_is_called_by_its_agent(world: World, operator: Client) -> None:

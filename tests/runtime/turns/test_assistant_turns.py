@@ -20,10 +20,12 @@ from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.sessions.session_prefix import load_prefix
 from apps.runtime.tools.assistant_tools import ASSISTANT_TOOLS
 from apps.runtime.worker.sync_driver import answer_conversation
+from apps.skills.proposals import propose_revision
 from apps.tenants.actions import amend_agent, deactivate_member
 from apps.tenants.authentication.actor_resolution import person_actor, system_actor
 from tests.support.drivers.conversation import reply, run_customer_turn, tool
 from tests.support.factories.desk import make_escalation
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, message_assistant
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_event, make_limit, make_member, make_persona, make_skill, make_world
@@ -206,7 +208,8 @@ def test_the_lists_show_what_waits_in_the_whole_tenant(desk: World, world: World
     make_persona(world)
     asking = make_escalation(desk)
     propose_patch(make_persona(desk), actor=desk.bot, text="Say hello first.")
-    make_skill(desk, "approved", name="refund-a-parcel")
+    skill = make_skill(desk, "approved", name="refund-a-parcel")
+    let_run_out(propose_revision(skill, actor=desk.bot, values={"body": "Better."}), desk)
     calls = [
         tool("list_waiting"),
         tool("list_proposals"),

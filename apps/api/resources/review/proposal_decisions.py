@@ -125,8 +125,10 @@ def approval_request(sent: ParsedBody) -> ApprovalRequest:
 
 def transition_proposal(proposal: Proposal, sent: ParsedBody, *, actor: Actor) -> bool:
     """Perform a decision. Return true if it took effect, false if other reviewers must agree first."""
-    check_transition(proposal, "state", sent.values["to"])
     to, reason = sent.values["to"], sent.reason
+    # A proposal whose time has run out can be reopened before the hourly sweep, too.
+    if not (to == State.OPEN and proposal.current_state == State.EXPIRED):
+        check_transition(proposal, "state", to)
     if to == State.APPLIED:
         return approve(proposal, _transition_approval(proposal, sent), actor=actor).applied
     if to == State.OPEN:
@@ -145,7 +147,7 @@ def _reopen(proposal: Proposal, sent: ParsedBody, reason: str, actor: Actor) -> 
     if proposal.state == State.APPLIED:
         undo(proposal, actor=actor, read_at=sent.read_at)
     elif proposal.state == State.QUARANTINED:
-        release_proposal(proposal, actor=actor, reason=reason, read_at=sent.read_at)
+        release_proposal(proposal, actor=actor, reason=reason, terms=review_terms(actor), read_at=sent.read_at)
     else:
         reopen_proposal(proposal, actor=actor, reason=reason, terms=review_terms(actor), read_at=sent.read_at)
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
-from rest_framework.serializers import CharField, FloatField, IntegerField, ListField, Serializer, SerializerMethodField
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    FloatField,
+    IntegerField,
+    ListField,
+    Serializer,
+    SerializerMethodField,
+)
 
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.models import Proposal
@@ -73,6 +81,12 @@ class ProposalSerializer(RowSerializer[Proposal]):
     """A proposed change and its state. An approval names `content_sha256`."""
 
     agent_key = agent_key()
+    state = ChoiceField(
+        choices=Proposal.State.choices,
+        source="current_state",
+        read_only=True,
+        help_text="expired from the moment on at which the time for a decision runs out.",
+    )
 
     class Meta:
         model = Proposal

@@ -49,6 +49,7 @@ from apps.governance.audit.approval_receipts import receipt_of
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal, Taint
+from apps.governance.models.proposals import expired_condition, open_condition
 from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.proposals.actions import (
@@ -83,7 +84,11 @@ class ProposalFilters(AgentFilters):
     """Filter by agent, kind, state, queue, risk, target, source and reviewer."""
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
-    state = ChoiceFilter(choices=Proposal.State.choices)
+    state = ChoiceFilter(
+        choices=Proposal.State.choices,
+        method="in_state",
+        help_text="A proposal whose time has run out is expired.",
+    )
     risk = ChoiceFilter(choices=[(tier.value, tier.value) for tier in RiskTier])
     target_type = CharFilter(help_text="Such as personas.persona or skills.skill.")
     target_id = IdFilter()
@@ -95,6 +100,12 @@ class ProposalFilters(AgentFilters):
     is_claimed = BooleanFilter(method="by_any_claim", help_text="False: proposals that nobody claimed.")
     is_overdue = BooleanFilter(method="by_age", help_text=f"True: proposed more than {OVERDUE_AFTER.days} days ago.")
     search = SearchFilter("target_label", "proposed_by", "rationale")
+
+    def in_state(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
+        """Return the proposals in a state, with the time for a decision considered."""
+        now = timezone.now()
+        conditions = {Proposal.State.OPEN: open_condition(now), Proposal.State.EXPIRED: expired_condition(now)}
+        return rows.filter(conditions.get(Proposal.State(value), Q(state=value)))
 
     def in_queue(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
         """Return the proposals of an inbox queue."""
@@ -181,7 +192,7 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(
         responses={
             200: ImpactSerializer,
-            **refusal_response(409, "The proposal is decided, or a reviewer must write its text first."),
+            **refusal_response(409, "The proposal is decided or expired, or a reviewer must write its text first."),
         }
     )
     @action(detail=True, methods=["get"])
@@ -195,7 +206,8 @@ class ProposalView(VersionedViewSet[Proposal]):
         would = read_review_sheet(self.get_object(), actor=self.actor).would
         if would is None:
             raise Conflict(
-                "This proposal has no impact to show: it is decided, its target is gone, or a reviewer must write its text first."
+                "This proposal has no impact to show: it is decided or expired, its target is gone,"
+                " or a reviewer must write its text first."
             )
         return Response(ImpactSerializer(impact_of(would, actor=self.actor, now=timezone.now())).data)
 
@@ -340,7 +352,9 @@ class ProposalView(VersionedViewSet[Proposal]):
             pk,
             Act.PROPOSAL_RELEASE,
             ReasonedDecisionBody,
-            lambda row, sent: release_proposal(row, actor=self.actor, reason=sent.reason, read_at=sent.read_at),
+            lambda row, sent: release_proposal(
+                row, actor=self.actor, reason=sent.reason, terms=review_terms(self.actor), read_at=sent.read_at
+            ),
         )
 
     @extend_schema(responses={204: None})

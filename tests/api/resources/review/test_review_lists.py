@@ -7,11 +7,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.models import Proposal
 from apps.learning.extraction.models import Extraction
 from apps.runtime.explain.turn_retrieval import retrievals_of_session
 from apps.skills.proposals import propose_deprecation
 from tests.support.drivers.conversation import run_customer_turn
 from tests.support.drivers.rest_client import Answer, RestClient, answer_event
+from tests.support.factories.expired_proposals import let_run_out
 from tests.support.factories.lessons import make_version
 from tests.support.servers.standin_model import StandIn, standin, standing_in
 from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_skill
@@ -48,6 +50,31 @@ def revision_id(world: World, bot: RestClient) -> int:
 def deprecation_id(world: World) -> int:
     """The open proposal of the agent to retire a skill."""
     return propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody needs it.").pk
+
+
+def test_what_has_run_out_of_time_is_expired_before_the_sweep(
+    world: World, bot: RestClient, operator: RestClient, patch_id: int
+) -> None:
+    with acting_as(world.operator):
+        proposal = Proposal.objects.get(pk=patch_id)
+    read = operator.get(f"proposals/{patch_id}/")
+    let_run_out(proposal, world)
+    for asker in (bot, operator):
+        later = asker.get(f"proposals/{patch_id}/")
+        assert later.body["state"] == "expired"
+    unread = operator.get(f"proposals/{patch_id}/", If_None_Match=read.headers["ETag"])
+    assert unread.status == 200
+    for query, ids in {
+        "state=open": [],
+        "queue=waiting": [],
+        "state=expired": [patch_id],
+        "queue=expired": [patch_id],
+    }.items():
+        assert [row["id"] for row in operator.get(f"proposals/?{query}").body["results"]] == ids
+    assert operator.get(f"proposals/{patch_id}/reach").code == "conflict"
+    [persona] = operator.get("personas/").body["results"]
+    assert persona["proposed_patch"] in {"", None}
+    assert decide(operator, patch_id, "open", reason="Once more.").body["state"] == "open"
 
 
 @pytest.mark.parametrize("to", ["applied", "rejected"])
