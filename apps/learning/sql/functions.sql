@@ -152,6 +152,15 @@ $$;
 REVOKE ALL ON FUNCTION list_due_reflections() FROM PUBLIC;
 ALTER FUNCTION list_due_reflections() OWNER TO @cross_tenant@;
 
+-- Trigger function on the tenant's settings: the next scheduled run of each memory tier moves to the same date and time of
+-- day in the new time zone. A run that is due already, was requested by a person or repeats a failed one stays.
+CREATE OR REPLACE FUNCTION move_tier_runs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE learning_tierclock SET next_run_at = (next_run_at AT TIME ZONE OLD.timezone) AT TIME ZONE NEW.timezone
+        WHERE tenant_id = NEW.tenant_id AND requested_by = '' AND failures = 0 AND next_run_at > statement_timestamp();
+    RETURN NULL;
+END $$;
+
 -- Trigger function that refuses a change of status by anybody but a person, with two exceptions for workers: they mark a
 -- contradiction as gone, and return it to the status that a person left it in when the same lines appear again.
 CREATE OR REPLACE FUNCTION check_contradiction() RETURNS trigger LANGUAGE plpgsql AS $$

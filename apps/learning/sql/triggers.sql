@@ -62,6 +62,10 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OF tenant_id, agent_id, situa
 -- learning_lessoncase: A case never changes after it is recorded, so each correction is counted once.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_lessoncase FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+-- tenants_tenantsettings: The next runs of memory tiers follow a change of the tenant's time zone.
+CREATE TRIGGER move_tier_runs AFTER UPDATE OF timezone
+    ON tenants_tenantsettings FOR EACH ROW WHEN (OLD.timezone <> NEW.timezone) EXECUTE FUNCTION move_tier_runs();
+
 -- learning_tierrun: A run never changes after it is recorded.
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE ON learning_tierrun FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

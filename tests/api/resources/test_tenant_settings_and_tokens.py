@@ -1,15 +1,22 @@
 """What admins decide for a tenant and its agents' tokens, by REST as in the console."""
 
 import hmac
+from datetime import datetime
 from secrets import token_hex
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.policy_table import POLICY, Act, default_grants
+from apps.learning.distillation.models import TierClock
+from apps.learning.distillation.tier_editing import run_tier
+from apps.learning.distillation.tier_runs import create_clocks
+from apps.learning.distillation.tier_schedule import Tier
 from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
 from tests.support.drivers.rest_client import RestClient
@@ -50,6 +57,29 @@ def test_an_admin_changes_whatever_the_console_does(
     assert operator.ask("PATCH", address, {"timezone": "Europe/Berlin"}).code == "not_permitted"
     with acting_as(world.admin):
         assert ChangeRecord.objects.filter(act=Act.SETTINGS_AMEND).count() == 2
+
+
+def test_next_runs_of_memory_tiers_follow_a_new_time_zone(world: World, admin: RestClient, address: str) -> None:
+    # R170
+    create_clocks(world.agent, actor=world.system)
+    requested, repeated, due = Tier.MID, Tier.LONG, Tier.SHORT
+    before = next_runs(world)
+    zone = "Asia/Kathmandu"
+    assert admin.ask("PATCH", address, {"timezone": zone}).status == 200
+    assert next_runs(world) == {tier: before[tier].replace(tzinfo=ZoneInfo(zone)) for tier in Tier}
+    with acting_as(world.system):
+        clocks = TierClock.objects.filter(agent=world.agent)
+        clocks.filter(tier=repeated).update(failures=1)
+        clocks.filter(tier=due).update(next_run_at=timezone.now())
+    run_tier(world.agent.pk, requested.value, actor=world.operator)
+    kept = next_runs(world)
+    assert admin.ask("PATCH", address, {"timezone": "America/Lima"}).status == 200
+    assert next_runs(world) == kept
+
+
+def next_runs(world: World) -> dict[Tier, datetime]:
+    with acting_as(world.operator):
+        return {Tier(clock.tier): clock.next_run_at for clock in TierClock.objects.filter(agent=world.agent)}
 
 
 @pytest.mark.parametrize(
