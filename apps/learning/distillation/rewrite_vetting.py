@@ -4,7 +4,7 @@ The mid and long tiers are lists of facts that a model rewrites. Each fact cites
 detected without a model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
@@ -137,6 +137,19 @@ def count_fact_tokens(facts: Iterable[TierFact]) -> int:
     return estimate_tokens(render_facts(facts))
 
 
+@dataclass(frozen=True, slots=True)
+class _FactContent:
+    """The words and amounts of a fact."""
+
+    fact: TierFact
+    words: frozenset[str]
+    amounts: tuple[Amount, ...]
+
+
+def _content_of(fact: TierFact) -> _FactContent:
+    return _FactContent(fact, frozenset(word_keys(fact.text)), find_amounts(fact.text))
+
+
 def vet_rewrite(
     before: Sequence[TierFact], rewritten: Sequence[TierFact], lines: Sequence[SourceLine], *, budget_tokens: int
 ) -> AcceptedRewrite | RefusedRewrite:
@@ -145,9 +158,9 @@ def vet_rewrite(
     Permanent facts are not part of a rewrite: they stay unchanged, and rewritten facts that repeat them are dropped.
     """
     permanent = tuple(each for each in before if each.is_permanent)
-    fresh = _without_permanent(permanent, rewritten)
-    facts = (*permanent, *fresh)
     changing = [each for each in before if not each.is_permanent]
+    fresh = _without_permanent(permanent, rewritten, {each.text for each in changing})
+    facts = (*permanent, *fresh)
     now = [_content_of(each) for each in facts]
     dropped = tuple(each for each in changing if not _is_kept_in(_content_of(each), now))
     known = [*lines, *(SourceLine(each.fact_id, each.text) for each in before)]
@@ -163,10 +176,27 @@ def vet_rewrite(
     return RefusedRewrite(tuple(reasons), dropped, unsupported) if reasons else AcceptedRewrite(facts)
 
 
-def _without_permanent(permanent: Sequence[TierFact], rewritten: Sequence[TierFact]) -> tuple[TierFact, ...]:
-    permanent_keys = {frozenset(word_keys(each.text)) for each in permanent}
+def _without_permanent(
+    permanent: Sequence[TierFact], rewritten: Sequence[TierFact], earlier_texts: Collection[str]
+) -> tuple[TierFact, ...]:
+    """Return the rewritten facts that no permanent fact contains.
+
+    An earlier fact in the words of a permanent one, but with another amount, is a fact of its own.
+    """
+    known = [_content_of(each) for each in permanent]
     unique = {each.text: replace(each, is_permanent=False) for each in rewritten if each.text.strip()}
-    return tuple(each for each in unique.values() if frozenset(word_keys(each.text)) not in permanent_keys)
+    return tuple(
+        each
+        for each in unique.values()
+        if not any(_has_words_of(each, other, with_amounts=each.text in earlier_texts) for other in known)
+    )
+
+
+def _has_words_of(fact: TierFact, known: _FactContent, *, with_amounts: bool) -> bool:
+    found = _content_of(fact)
+    return found.words == known.words and (
+        not with_amounts or all(_has_same_amount(each, known.amounts) for each in found.amounts)
+    )
 
 
 def _drop_reasons(dropped: Sequence[TierFact], count: int) -> list[str]:
@@ -174,19 +204,6 @@ def _drop_reasons(dropped: Sequence[TierFact], count: int) -> list[str]:
         return []
     lost = [f"“{each.text}” would be lost." for each in dropped]
     return [f"It would drop {len(dropped)} of {count} facts; a quarter is allowed at once.", *lost]
-
-
-@dataclass(frozen=True, slots=True)
-class _FactContent:
-    """The words and amounts of a fact."""
-
-    fact: TierFact
-    words: frozenset[str]
-    amounts: tuple[Amount, ...]
-
-
-def _content_of(fact: TierFact) -> _FactContent:
-    return _FactContent(fact, frozenset(word_keys(fact.text)), find_amounts(fact.text))
 
 
 def _is_kept_in(known: _FactContent, facts: Sequence[_FactContent]) -> bool:

@@ -113,7 +113,11 @@ class TierOutcome:
 
 
 def write_tier_run(agent: Agent, due: DueTier, outcome: TierOutcome, facts_before: int, *, actor: Actor) -> TierRun:
-    """Write the journal row of a run, in the transaction that stores its text."""
+    """Write the journal row of a run, in the transaction that stores its text.
+
+    A run without a new text leaves the facts of the tier as they were.
+    """
+    has_text = outcome.verdict in {TierRun.Verdict.STORED, TierRun.Verdict.PENDING}
     return TierRun.objects.create(
         tenant_id=actor.tenant_id,
         agent=agent,
@@ -122,7 +126,7 @@ def write_tier_run(agent: Agent, due: DueTier, outcome: TierOutcome, facts_befor
         reasons=list(outcome.reasons),
         proposed_facts=[asdict(fact) for fact in outcome.proposed_facts],
         facts_before=facts_before,
-        facts_after=len(outcome.facts),
+        facts_after=len(outcome.facts) if has_text else facts_before,
         requested_by=due.requested_by,
         **usage_columns(outcome.reply, actor=actor),
     )

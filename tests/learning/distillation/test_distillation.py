@@ -20,7 +20,9 @@ from apps.memory.tier_actions import approve_tier, clear_tier
 from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
+from tests.support.drivers.console_client import page_of, page_words
 from tests.support.drivers.conversation import fault, reply, run_turn, tool
+from tests.support.drivers.rest_client import person_client
 from tests.support.factories.memory_tiers import LATE_PARCELS, distil, make_tier
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_event, make_persona, make_skill, make_world
@@ -119,6 +121,10 @@ def test_a_rewrite_that_makes_something_up_is_refused_and_shown(world: World, st
     row = tier_of(world, "mid")
     assert row is not None
     assert row.body == before.body
+    operator = person_client(world.operator_user)
+    [shown] = operator.get("tier-runs/?tier=mid").body["results"]
+    assert (shown["facts_before"], shown["facts_after"]) == (2, 2)
+    assert "Facts before and after 2 and 2" in page_words(operator.client.get(page_of(run)))
 
 
 def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: StandIn) -> None:

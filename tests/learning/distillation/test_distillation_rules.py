@@ -128,6 +128,15 @@ def test_an_amount_may_change_where_a_line_says_so() -> None:
     assert not is_supported(fact("Refunds take 9 days.", "l1", "f"), lines)
 
 
+def test_a_kept_fact_in_the_words_of_a_permanent_one_is_lost_only_if_the_permanent_one_repeats_it() -> None:
+    permanent = fact("Refunds of gifts take 7 days.", is_permanent=True)
+    other, repeated = fact("Refunds of gifts take 5 days."), fact("Refunds of gifts take 7 days")
+    assert vet([other], (permanent, other)) == AcceptedRewrite((permanent, other))
+    assert vet([repeated], (permanent, repeated)) == AcceptedRewrite((permanent,))
+    changed = fact("Refunds of gifts take 9 days.", permanent.fact_id)
+    assert vet([changed, *FORMER_FACTS], (permanent, *FORMER_FACTS)) == AcceptedRewrite((permanent, *FORMER_FACTS))
+
+
 def test_permanent_facts_stay_word_for_word_whatever_a_rewrite_does() -> None:
     permanent = fact("We never ship to Guam.", is_permanent=True)
     before = (*FORMER_FACTS, permanent)
