@@ -136,12 +136,12 @@ def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read
 
 
 def dismiss_escalation(
-    escalation: Escalation, *, actor: Actor, dismissal_reason: str = "", read_at: int | None = None
+    escalation: Escalation, *, actor: Actor, reason: str = "", read_at: int | None = None
 ) -> Escalation:
     """Close an escalation that needs no answer. Nobody is notified."""
-    with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal_reason) as row:
+    with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
-        row.dismissal_reason = dismissal_reason
+        row.dismissal_reason = reason
         _stamp_decision(row, actor)
     return escalation
 

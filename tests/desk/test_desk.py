@@ -201,7 +201,7 @@ def test_an_answer_and_a_dismissal_settle_a_question_for_good(world: World, thre
     with pytest.raises(Invalid, match="Write the answer"):
         answer_escalation(answered, actor=world.operator, answer=" ")
     answer_escalation(answered, actor=world.operator, answer="Yes, within a month.")
-    dismiss_escalation(dismissed, actor=world.operator, dismissal_reason="They called.")
+    dismiss_escalation(dismissed, actor=world.operator, reason="They called.")
     assert (reload_row(world, answered).answer, reload_row(world, answered).decided_by) == (
         "Yes, within a month.",
         world.operator.label,

@@ -35,7 +35,7 @@ class AnswerEscalationForm(DecisionForm):
 class DismissEscalationForm(DecisionForm):
     """The reason why a question needs no answer."""
 
-    dismissal_reason = VerbatimTextField(
+    reason = VerbatimTextField(
         required=False,
         label="Why it needs no answer (optional)",
         max_length=REASON_CHARACTERS,

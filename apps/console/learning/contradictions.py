@@ -80,10 +80,10 @@ def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
 class DismissContradictionForm(DecisionForm):
     """The reason why both lines may stay."""
 
-    dismissal_reason = VerbatimTextField(
+    reason = VerbatimTextField(
         label="Why both may stay", max_length=REASON_CHARACTERS, help_text="Kept in the history."
     )
-    dismissal_reason.widget.attrs["rows"] = 2
+    reason.widget.attrs["rows"] = 2
 
 
 def _scan_again(row: Contradiction, *, actor: Actor) -> Contradiction:

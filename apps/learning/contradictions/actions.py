@@ -5,7 +5,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.errors import Invalid
+from apps.governance.errors import refuse_blank
 from apps.governance.governed_write import governed, governed_create
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
@@ -56,17 +56,13 @@ def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen
 
 
 def dismiss_contradiction(
-    contradiction: Contradiction, *, actor: Actor, dismissal_reason: str, read_at: int | None = None
+    contradiction: Contradiction, *, actor: Actor, reason: str, read_at: int | None = None
 ) -> Contradiction:
     """Dismiss a contradiction with a reason: both lines may stay. It stays dismissed while both lines are unchanged."""
-    with governed(
-        Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal_reason
-    ) as row:
-        if not dismissal_reason.strip():
-            why = "Say why both lines may stay."
-            raise Invalid(why, {"dismissal_reason": [why]})
+    with governed(Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=reason) as row:
+        refuse_blank(reason, "Say why both lines may stay.")
         row.dismiss()
-        row.dismissal_reason = dismissal_reason
+        row.dismissal_reason = reason
         row.decided_by, row.decided_at = actor.label, timezone.now()
     return contradiction
 

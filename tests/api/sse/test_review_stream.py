@@ -148,9 +148,7 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
             heard = await ear.next("escalation")
             assert (heard["about"], heard["change"], heard["state"]) == (asked.pk, "appeared", "open")
             assert (await ear.next("counts"))["escalations"] == 1
-            await run_in_thread(
-                lambda: dismiss_escalation(asked, actor=world.operator, dismissal_reason="Settled on the phone.")
-            )
+            await run_in_thread(lambda: dismiss_escalation(asked, actor=world.operator, reason="Settled on the phone."))
             settled = await ear.next("escalation")
             assert (settled["change"], settled["state"], settled["version"]) == ("closed", "dismissed", 2)
             proposal = await run_in_thread(lambda: waiting_draft(world))

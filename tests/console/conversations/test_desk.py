@@ -90,7 +90,7 @@ def test_what_was_typed_is_kept_when_somebody_else_was_faster(world: World, oper
     assert late.status_code == 409
     assert "My own careful words." in page_words(late)
     assert lines(world, draft.conversation_id)[-1] == ("agent", draft.text)
-    decide(admin, question, "dismiss", dismissal_reason="They called.")
+    decide(admin, question, "dismiss", reason="They called.")
     late = press_button(operator, question, "answer", answer="Within a month.")
     assert late.status_code == 409
     assert "Within a month." in page_words(late)
@@ -188,7 +188,7 @@ def test_questions_are_answered_in_the_list(world: World, operator: Client) -> N
     answered = press_in_list(operator, first, "answer", list_of(Escalation), answer="Yes.", word_for_word="on")
     assert answered["Location"] == f"{list_of(Escalation)}#row-{second.pk}"
     assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
-    done = press_in_list(operator, second, "dismiss", list_of(Escalation), dismissal_reason="They called.")
+    done = press_in_list(operator, second, "dismiss", list_of(Escalation), reason="They called.")
     assert done["Location"] == list_of(Escalation)
     assert reload_row(world, second).dismissal_reason == "They called."
 
@@ -214,7 +214,7 @@ def test_a_question_is_answered_or_dismissed_and_the_next_one_opens(world: World
     assert (answered.status_code, answered["Location"]) == (303, page_of(second))
     assert lines(world, first.conversation_id)[-1] == ("operator", "Yes.")
     assert f'<a href="{page_of(first)}">Look at it again</a>' in page_text(operator.get(page_of(second)))
-    assert decide(operator, second, "dismiss", dismissal_reason="They called.")["Location"] == page_of(third)
+    assert decide(operator, second, "dismiss", reason="They called.")["Location"] == page_of(third)
     decide(operator, third, "answer", answer="Yes, within a month.")
     assert "Answered. Look at it again . Nothing else waits." in page_words(operator.get(list_of(Escalation)))
     with acting_as(world.operator):

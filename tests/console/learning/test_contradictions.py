@@ -44,7 +44,7 @@ def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client
         for shown in (page, operator.get(list_of(Contradiction))):
             assert f'href="{page_of(side)}"' in page_text(shown)
     assert page_of(row) in page_text(operator.get(page_of(skill)))
-    assert decide(operator, row, "dismiss", dismissal_reason=DISMISSAL_REASON).status_code < 400
+    assert decide(operator, row, "dismiss", reason=DISMISSAL_REASON).status_code < 400
     assert DISMISSAL_REASON in page_words(operator.get(page_of(row)))
     assert page_of(row) not in page_text(operator.get(page_of(skill)))
     assert "Discounts over 10 %" not in page_words(operator.get(list_of(Contradiction)))
@@ -54,7 +54,7 @@ def test_both_sides_lead_to_where_they_are_edited(world: World, operator: Client
 
 def test_a_dismissal_without_a_reason_is_shown_again(world: World, operator: Client) -> None:
     row = make_contradiction(world)
-    decide(operator, row, "dismiss", dismissal_reason="")
+    decide(operator, row, "dismiss", reason="")
     assert contradictions_of(world)[0].status == "open"
 
 

@@ -80,7 +80,7 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
         question="And who pays?",
     ),
     Act.ESCALATION_ANSWER: lambda _, row, actor: answer_escalation(row, actor=actor, answer="Yes."),
-    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, dismissal_reason="Settled."),
+    Act.ESCALATION_DISMISS: lambda _, row, actor: dismiss_escalation(row, actor=actor, reason="Settled."),
     Act.SEND_RULE_WRITE: lambda _, row, actor: write_send_rule(row, actor=actor, values={"send_mode": "observe"}),
     Act.SEND_RULE_LIFT: lambda _, row, actor: lift_send_rule(row, actor=actor),
 }
@@ -117,7 +117,7 @@ DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, obj
         {"conversation_id": row.conversation_id, "reason": "missing_knowledge", "question": "And who pays?"},
     ),
     Act.ESCALATION_ANSWER: lambda _, row: ("POST", f"escalations/{row.pk}/answer", {"answer": "Yes."}),
-    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"dismissal_reason": "Settled."}),
+    Act.ESCALATION_DISMISS: lambda _, row: ("POST", f"escalations/{row.pk}/dismiss", {"reason": "Settled."}),
     Act.SEND_RULE_WRITE: lambda _, row: ("PATCH", f"send-rules/{row.pk}", {"send_mode": "observe"}),
     Act.SEND_RULE_LIFT: lambda _, row: ("DELETE", f"send-rules/{row.pk}", None),
 }

@@ -172,7 +172,7 @@ def test_what_a_person_dismissed_stays_dismissed_for_these_lines_alone(world: Wo
     memory = make_memory(world, TWO_WEEKS)
     rescan(world)
     [row] = contradictions_of(world)
-    dismiss_contradiction(row, actor=world.operator, dismissal_reason=DISMISSAL_REASON)
+    dismiss_contradiction(row, actor=world.operator, reason=DISMISSAL_REASON)
     rescan(world)
     assert states(world) == ["dismissed"]
     amend_memory(
@@ -194,7 +194,7 @@ def test_a_dismissal_says_why(world: World) -> None:
     make_contradicting_rules(world)
     rescan(world)
     with pytest.raises(Invalid, match="Say why both lines may stay"):
-        dismiss_contradiction(contradictions_of(world)[0], actor=world.operator, dismissal_reason=" \n")
+        dismiss_contradiction(contradictions_of(world)[0], actor=world.operator, reason=" \n")
     assert states(world) == ["open"]
 
 
@@ -258,7 +258,7 @@ def test_database_lets_no_worker_decide(world: World, before: str, after: str) -
     rescan(world)
     [row] = contradictions_of(world)
     if before == "dismissed":
-        dismiss_contradiction(row, actor=world.operator, dismissal_reason=DISMISSAL_REASON)
+        dismiss_contradiction(row, actor=world.operator, reason=DISMISSAL_REASON)
     setting = "UPDATE learning_contradiction SET status = %s WHERE id = %s"
     assert run_and_undo(world.system, setting, [after, row.pk]).sqlstate == NO_RIGHT
     assert run_and_undo(world.operator, "UPDATE learning_contradiction SET first_text = 'x'").sqlstate == NO_RIGHT

@@ -39,7 +39,7 @@ def _clear(chosen: ActChoice) -> object:
 
 def _dismiss(chosen: ActChoice) -> object:
     row = chosen.row(Contradiction)
-    return dismiss_contradiction(row, actor=chosen.actor, dismissal_reason=chosen.words, read_at=chosen.read_at(row))
+    return dismiss_contradiction(row, actor=chosen.actor, reason=chosen.words, read_at=chosen.read_at(row))
 
 
 CONTRADICTIONS: Mapping[Act, ActRunner] = {

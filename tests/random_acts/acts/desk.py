@@ -146,7 +146,7 @@ DESK: Mapping[Act, ActRunner] = {
     Act.DRAFT_DISCARD: _discard,
     Act.ESCALATION_OPEN: _open_escalation,
     Act.ESCALATION_ANSWER: write_parameter(Escalation, answer_escalation, "answer"),
-    Act.ESCALATION_DISMISS: write_parameter(Escalation, dismiss_escalation, "dismissal_reason"),
+    Act.ESCALATION_DISMISS: write_parameter(Escalation, dismiss_escalation, "reason"),
     Act.SEND_RULE_WRITE: _send_rule,
     Act.SEND_RULE_LIFT: amend_row(SendRule, lift_send_rule),
 }

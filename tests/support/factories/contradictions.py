@@ -44,7 +44,7 @@ def make_contradiction(world: World, status: str = "open", of: tuple[int, int] |
     """Make a contradiction in the given state, by the acts that lead there."""
     row = find(world, of=of)
     if status == "dismissed":
-        return dismiss_contradiction(row, actor=world.operator, dismissal_reason=DISMISSAL_REASON)
+        return dismiss_contradiction(row, actor=world.operator, reason=DISMISSAL_REASON)
     if status == "gone":
         return clear_contradiction(row, actor=world.system, last_seen_at=timezone.now())
     return row
@@ -86,9 +86,7 @@ CONTRADICTION_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.CONTRADICTION_FIND: lambda scene, _, actor: find(scene.world, actor),
     Act.CONTRADICTION_RECUR: lambda _, row, actor: mark_contradiction_recurred(row, actor=actor),
     Act.CONTRADICTION_CLEAR: lambda _, row, actor: clear_contradiction(row, actor=actor, last_seen_at=timezone.now()),
-    Act.CONTRADICTION_DISMISS: lambda _, row, actor: dismiss_contradiction(
-        row, actor=actor, dismissal_reason=DISMISSAL_REASON
-    ),
+    Act.CONTRADICTION_DISMISS: lambda _, row, actor: dismiss_contradiction(row, actor=actor, reason=DISMISSAL_REASON),
     Act.CONTRADICTION_REOPEN: lambda _, row, actor: reopen_contradiction(row, actor=actor),
 }
 SCAN_ONLY_ACTS: Mapping[Act, str] = {
@@ -100,13 +98,13 @@ CONTRADICTION_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[s
     Act.CONTRADICTION_DISMISS: lambda _, row: (
         "POST",
         f"contradictions/{row.pk}/dismiss",
-        {"dismissal_reason": DISMISSAL_REASON},
+        {"reason": DISMISSAL_REASON},
     ),
     Act.CONTRADICTION_SCAN: lambda _, row: ("POST", f"contradictions/{row.pk}/scan", {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: ("POST", f"contradictions/{row.pk}/reopen", {}),
 }
 CONTRADICTION_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
-    Act.CONTRADICTION_DISMISS: lambda _, row: (decision_of(row, "dismiss"), {"dismissal_reason": DISMISSAL_REASON}),
+    Act.CONTRADICTION_DISMISS: lambda _, row: (decision_of(row, "dismiss"), {"reason": DISMISSAL_REASON}),
     Act.CONTRADICTION_SCAN: lambda _, row: (decision_of(row, "look"), {}),
     Act.CONTRADICTION_REOPEN: lambda _, row: (decision_of(row, "reopen"), {}),
 }

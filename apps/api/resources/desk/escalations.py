@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField
 
 from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
@@ -73,15 +74,6 @@ class AnswerEscalationBody(RequestBody):
     version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class DismissEscalationBody(RequestBody):
-    """An optional explanation of why no answer is needed."""
-
-    bare = True
-
-    dismissal_reason = StrictTextField(required=False)
-    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
-
-
 class EscalationFilters(AgentFilters):
     """Filter by agent, conversation, state and reason."""
 
@@ -135,11 +127,10 @@ class EscalationView(RowViewSet[Escalation]):
         answer_question(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("answer", "word_for_word"))
         return self.answer(escalation.pk, sent.ignored)
 
-    @extend_schema(request=DismissEscalationBody, responses=EscalationSerializer)
-    @action(detail=True, methods=["post"])
-    def dismiss(self, request: Request, pk: str) -> Response:
-        """Settle the question without an answer. People only."""
-        escalation = self.get_object()
-        sent = DismissEscalationBody.read(request, self.actor)
-        dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))
-        return self.answer(escalation.pk, sent.ignored)
+    dismiss = decision_action(
+        "dismiss",
+        Act.ESCALATION_DISMISS,
+        dismiss_escalation,
+        EscalationSerializer,
+        "Settle the question without an answer; the reason is optional. People only.",
+    )

@@ -12,14 +12,12 @@ from rest_framework.response import Response
 from apps.api.framework.base_views import RowViewSet
 from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.request_bodies import ReasonedDecisionBody
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.scan_runs import request_scan
-
-VERSION_HELP = "The contradiction's version that was read."
 
 
 class ContradictionSerializer(RowSerializer[Contradiction]):
@@ -39,15 +37,6 @@ class ContradictionSerializer(RowSerializer[Contradiction]):
             *("dismissal_reason", "decided_by", "decided_at", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
-
-
-class DismissContradictionBody(RequestBody):
-    """Why both lines may stay."""
-
-    bare = True
-
-    dismissal_reason = StrictTextField()
-    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class ContradictionFilters(AgentFilters):
@@ -76,17 +65,14 @@ class ContradictionView(RowViewSet[Contradiction]):
         """Return every row; the view is for people only."""
         return Contradiction.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=DismissContradictionBody, responses=ContradictionSerializer)
-    @action(detail=True, methods=["post"])
-    def dismiss(self, request: Request, pk: str) -> Response:
-        """Dismiss the contradiction: both lines may stay as long as neither changes."""
-        row = self.get_object()
-        sent = DismissContradictionBody.read(request, self.actor)
-        dismiss_contradiction(
-            row, actor=self.actor, dismissal_reason=sent.values["dismissal_reason"], read_at=sent.read_at
-        )
-        return self.answer(row.pk, sent.ignored)
-
+    dismiss = decision_action(
+        "dismiss",
+        Act.CONTRADICTION_DISMISS,
+        dismiss_contradiction,
+        ContradictionSerializer,
+        "Dismiss the contradiction: both lines may stay as long as neither changes.",
+        ReasonedDecisionBody,
+    )
     reopen = decision_action(
         "reopen",
         Act.CONTRADICTION_REOPEN,

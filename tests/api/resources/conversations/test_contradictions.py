@@ -13,15 +13,15 @@ def test_contradictions_are_listed_dismissed_and_opened_again(world: World, oper
     assert operator.get("contradictions/?status=gone").body["results"] == []
     address = f"contradictions/{row.pk}/"
     assert operator.post(f"{address}dismiss/", {}).code == "invalid"
-    assert operator.post(f"{address}dismiss/", {"dismissal_reason": " "}).code == "invalid"
-    assert operator.post(f"{address}dismiss/", {"dismissal_reason": DISMISSAL_REASON, "version": 7}).code == "stale"
-    dismissed = operator.post(f"{address}dismiss/", {"dismissal_reason": DISMISSAL_REASON, "version": 1}).body
+    assert operator.post(f"{address}dismiss/", {"reason": " "}).code == "invalid"
+    assert operator.post(f"{address}dismiss/", {"reason": DISMISSAL_REASON, "version": 7}).code == "stale"
+    dismissed = operator.post(f"{address}dismiss/", {"reason": DISMISSAL_REASON, "version": 1}).body
     assert (dismissed["status"], dismissed["dismissal_reason"], dismissed["decided_by"]) == (
         "dismissed",
         DISMISSAL_REASON,
         world.operator.label,
     )
-    assert operator.post(f"{address}dismiss/", {"dismissal_reason": DISMISSAL_REASON}).code == "illegal_transition"
+    assert operator.post(f"{address}dismiss/", {"reason": DISMISSAL_REASON}).code == "illegal_transition"
     assert operator.post(f"{address}reopen/", {"reason": "It was not."}).body["status"] == "open"
     assert operator.post(f"{address}scan/", {}).status == 200
 
@@ -30,4 +30,4 @@ def test_an_agent_is_shown_none(world: World, bot: RestClient) -> None:  # R006
     row = make_contradiction(world)
     for way in (bot.get("contradictions/"), bot.get(f"contradictions/{row.pk}/")):
         assert way.status == 403
-    assert bot.post(f"contradictions/{row.pk}/dismiss/", {"dismissal_reason": DISMISSAL_REASON}).status == 403
+    assert bot.post(f"contradictions/{row.pk}/dismiss/", {"reason": DISMISSAL_REASON}).status == 403
