@@ -50,7 +50,7 @@ def approval_verdict(proposal: Proposal, target: Target, request: ApprovalReques
             live,
         )
     after = applier.after(live, words)
-    findings = (*_findings_in_changes(live, after), *applier.beside(target))
+    findings = (*_findings_in_changes(live, after), *applier.beside(target, live, after))
     _refuse_unconfirmed_findings(findings, request)
     return ApprovalVerdict(
         reviewed_sha256=request.reviewed_sha256,

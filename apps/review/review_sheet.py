@@ -101,7 +101,7 @@ def read_review_sheet(proposal: Proposal, *, actor: Actor) -> ProposalSheet:
         target,
         fields,
         touches,
-        _findings(applier, target, fields),
+        _findings(proposal, applier, target, fields),
         () if target is None else applier.files(target),
         target is not None and needs_rebase(proposal, target, applier),
         approvals_required(proposal, terms),
@@ -110,8 +110,13 @@ def read_review_sheet(proposal: Proposal, *, actor: Actor) -> ProposalSheet:
     )
 
 
-def _findings(applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]) -> tuple[str, ...]:
-    beside = () if target is None else applier.beside(target)
+def _findings(
+    proposal: Proposal, applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]
+) -> tuple[str, ...]:
+    beside: tuple[str, ...] = ()
+    if target is not None and not (applier.free_text and not proposal.is_edited):
+        live = applier.live(target)
+        beside = applier.beside(target, live, applier.after(live, proposal.words))
     return (*rules_to_confirm(text for field in fields for text in _as_texts(field.after)), *beside)
 
 

@@ -22,7 +22,7 @@ from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.skills.models import Skill
-from apps.skills.skill_validation import file_findings, risk_factors_in
+from apps.skills.skill_validation import file_findings, missing_file_findings, risk_factors_in
 from apps.tenants.review_settings import review_terms
 
 
@@ -143,7 +143,8 @@ def refuse_edited_proposal(proposal: Proposal, skill: Skill) -> None:
 
 def findings_in(skill: Skill) -> tuple[str, ...]:
     """Return the findings in a draft's words and files that a reviewer must confirm."""
-    return (*rules_to_confirm(skill.texts.values()), *findings_in_files(skill))
+    missing = missing_file_findings(skill.body, skill.files)
+    return (*rules_to_confirm(skill.texts.values()), *findings_in_files(skill), *missing)
 
 
 def findings_in_files(skill: Skill) -> tuple[str, ...]:

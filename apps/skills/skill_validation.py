@@ -74,6 +74,11 @@ _FILE_SIGNATURES: Final = {
 }
 _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NOT_IN_FILE_NAMES: Final = re.compile(r'[<>:"|?*]')
+# Imported runbooks also mention files of kinds that cannot be attached, such as scripts.
+_MENTIONED_EXTENSIONS: Final = "|".join((*MEDIA_TYPES, "docx", "xlsx", "py", "sh"))
+_FILE_MENTION: Final = re.compile(
+    rf"(?<![\w@:/.\\%-])(?:\.?/)?(?:[\w-]+/)*\w[\w.-]*\.(?:{_MENTIONED_EXTENSIONS})(?![\w/@-])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +195,24 @@ def reorder_files(files: Sequence[Attachment], names: Sequence[str]) -> tuple[At
 def has_file_mention(body: str, name: str) -> bool:
     """Whether a runbook mentions a file. Agents get only files that the runbook mentions (R091)."""
     return name.casefold() in body.casefold()
+
+
+def missing_files(body: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of files that a runbook mentions and that are not among its attached files.
+
+    A folder before a name does not count, and addresses on the web or of mail are not names of files.
+    """
+    for name in sorted(names, key=len, reverse=True):
+        body = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", " ", body, flags=re.IGNORECASE)
+    mentioned = (match[0].rpartition("/")[2] for match in _FILE_MENTION.finditer(body))
+    return tuple({name.casefold(): name for name in mentioned}.values())
+
+
+def missing_file_findings(body: str, files: Iterable[Attachment], *, approved: str = "") -> tuple[str, ...]:
+    """Return the missing files of a runbook, for a reviewer to confirm, except those that its approved text mentions too."""
+    names = [file.name for file in files]
+    known = {name.casefold() for name in missing_files(approved, names)}
+    return tuple(f"{name} is not attached" for name in missing_files(body, names) if name.casefold() not in known)
 
 
 def _fold_name(name: str) -> str:

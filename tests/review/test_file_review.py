@@ -105,6 +105,26 @@ def test_what_is_not_read_whole_here_is_confirmed_by_hand(name: str, content: by
     assert unconfirmed_findings(world, skill) == (f"attached file {name}",)
 
 
+def test_a_file_that_the_runbook_mentions_and_nobody_attached_is_confirmed_by_hand(world: World) -> None:
+    skill = make_skill(world, body="Look it up in prices.csv.")
+    assert review_sheet(world).findings == ("prices.csv is not attached",)
+    assert unconfirmed_findings(world, skill) == ("prices.csv is not attached",)
+    assert approve_as_read(open_proposal(world), world.operator, confirmed="It comes tomorrow.").applied
+    with acting_as(world.operator):
+        skill.refresh_from_db()
+    known = propose_revision(skill, actor=world.bot, values={"body": "Look twice in prices.csv."})
+    assert approve_as_read(known, world.operator).applied
+    with acting_as(world.operator):
+        skill.refresh_from_db()
+    other = propose_revision(skill, actor=world.bot, values={"body": "Look it up in prices.csv and terms.md."})
+    with pytest.raises(FindingsUnconfirmed) as refused:
+        approve_as_read(other, world.operator)
+    assert refused.value.findings == ("terms.md is not attached",)
+    upload_file(skill, actor=world.operator, name="terms.md", content=b"Thirty days.")
+    rebase(other, actor=world.operator)
+    assert approve_as_read(other, world.operator).applied
+
+
 def test_a_file_that_is_gone_says_so_where_its_text_would_stand(world: World) -> None:
     skill = make_skill_with_file(world)
     delete_bytes(skill.files[0].key)

@@ -16,6 +16,7 @@ from apps.skills.skill_validation import (
     complete_naming,
     file_limit_refusal,
     has_file_mention,
+    missing_files,
     reorder_files,
     slug,
     vet_file,
@@ -177,3 +178,21 @@ def test_only_text_is_words_for_a_model_and_only_what_the_runbook_mentions() -> 
     assert not Attachment("a.pdf", "application/pdf", 1, "0" * 64, "1/x", "x").is_text
     assert has_file_mention("See Prices.csv first.", "prices.CSV")
     assert not has_file_mention("See the prices.", "prices.csv")
+
+
+@pytest.mark.parametrize(
+    ("body", "attached", "missing"),
+    [
+        ("Look it up in prices.csv and references/Terms.pdf.", (), ("prices.csv", "Terms.pdf")),
+        ("Read `Data.csv`, then data.csv again.", (), ("data.csv",)),
+        ("Run scripts/run.py or ./sums.xlsx", (), ("run.py", "sums.xlsx")),
+        ("Read price list.csv and PRICES.csv.", ("price list.csv", "prices.csv"), ()),
+        ("Read data.csv and a.md.txt.", ("a.csv", "a.md"), ("data.csv", "a.md.txt")),
+        ("See https://shop.example/prices.pdf, www.shop.example/a.pdf, info@shop.md or Node.js v1.2.", (), ()),
+        ("Nothing here.", ("prices.csv",), ()),
+    ],
+)
+def test_a_runbook_that_mentions_a_file_that_is_not_attached_is_found(
+    body: str, attached: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    assert missing_files(body, attached) == missing

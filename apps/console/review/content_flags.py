@@ -3,7 +3,7 @@
 The check for personal data covers lines that no person has approved and that would reach every customer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from apps.governance.actors import Actor
@@ -11,6 +11,7 @@ from apps.prompt.injection_scanner.rule_language import Suspicion
 from apps.prompt.injection_scanner.scanner import scan
 from apps.prompt.prompt_input import SanitizerRule
 from apps.prompt.sanitizer.clean import sanitize
+from apps.skills.skill_validation import missing_files
 from apps.tenants.pii_flags import find_pii
 
 MAX_CHARACTERS = 100_000
@@ -61,6 +62,13 @@ def _flags_of_field(field: str, text: str) -> Iterator[ContentFlag]:
         words = " ".join(text[finding.start : finding.end].split())
         cut = "…" if len(words) > QUOTED_CHARACTERS else ""
         yield ContentFlag(INJECTION_SENTENCES[finding.rule], field, words[:QUOTED_CHARACTERS] + cut)
+
+
+def missing_file_flags(body: str, names: Iterable[str]) -> list[ContentFlag]:
+    """Return the files that a runbook mentions and that are not attached, so that no agent can read them."""
+    return [
+        ContentFlag("It mentions a file that is not attached.", "body", name) for name in missing_files(body, names)
+    ]
 
 
 def personal_data_flags(texts: Mapping[str, str], actor: Actor) -> list[ContentFlag]:

@@ -13,7 +13,7 @@ from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import FieldDiff, field_diffs
 from apps.console.review import proposal_wording as words
 from apps.console.review.comments import comments_panel
-from apps.console.review.content_flags import find_content_flags, personal_data_flags
+from apps.console.review.content_flags import ContentFlag, find_content_flags, missing_file_flags, personal_data_flags
 from apps.console.review.inbox_filters import undoable_proposals
 from apps.console.review.proposal_impact import impact_panel
 from apps.console.review.provenance import import_origin, provenance_panel
@@ -25,6 +25,7 @@ from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.memory_lines.line_diff import split_lines
 from apps.review.impact_summary import impact_of
 from apps.review.review_sheet import ProposalSheet, read_review_sheet
+from apps.skills.models import Skill
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
         "signed": _shown_approvals(proposal, people),
         "flags": [
             *find_content_flags(texts),
+            *_missing_file_flags(sheet),
             *(personal_data_flags(texts, actor) if is_open and _is_for_all_customers(proposal) else ()),
         ],
         "clashes": _memory_contradictions(proposal, sheet, actor) if is_open else (),
@@ -98,6 +100,13 @@ def cached_sheet(proposal: Any, actor: Actor) -> ProposalSheet:
         proposal.sheet = read_review_sheet(proposal, actor=actor)
     sheet: ProposalSheet = proposal.sheet
     return sheet
+
+
+def _missing_file_flags(sheet: ProposalSheet) -> list[ContentFlag]:
+    """Return the files that a proposed runbook mentions and that are not attached."""
+    if not isinstance(sheet.target, Skill):
+        return []
+    return missing_file_flags(sheet.proposal.words.get("body", ""), [file.name for file in sheet.target.files])
 
 
 def _is_for_all_customers(proposal: Proposal) -> bool:

@@ -12,7 +12,7 @@ from apps.console.framework.markdown_rendering import render_markdown
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.learning.contradictions import contradictions_about
 from apps.console.review.comments import comments_about
-from apps.console.review.content_flags import ContentFlag, find_content_flags, personal_data_flags
+from apps.console.review.content_flags import ContentFlag, find_content_flags, missing_file_flags, personal_data_flags
 from apps.console.review.inbox_filters import open_proposals_about
 from apps.console.review.provenance import import_origin, provenance_panel
 from apps.console.skills.skill_attachments import files_panel
@@ -62,6 +62,7 @@ def _content_flags(skill: Skill, actor: Actor) -> list[ContentFlag]:
     texts = {name: getattr(skill, name) for name in FLAGGED_FIELDS}
     return [
         *find_content_flags(texts),
+        *missing_file_flags(skill.body, [file.name for file in skill.files]),
         *(personal_data_flags(texts, actor) if skill.status == Skill.Status.DRAFT else []),
     ]
 

@@ -32,7 +32,7 @@ class ReviewedFile:
     note: str
 
 
-def no_extra_findings(target: Target) -> tuple[str, ...]:
+def no_extra_findings(target: Target, live: Values, after: Values) -> tuple[str, ...]:
     """Default of `Applier.beside`: no findings besides those in the words."""
     return ()
 
@@ -53,7 +53,7 @@ class Applier:
 
     `live` returns the current values by field, and `after` the values once the words are applied to them. `touches` returns the
     risk factors of that change. `check` returns the words, or refuses words that cannot be applied. `beside` returns findings
-    that a reviewer has to confirm besides those in the words, `reaches` their risk factors, and `files` the files to review.
+    about files that a reviewer has to confirm besides those in the words, `reaches` their risk factors, and `files` the files.
     `apply` makes the change and returns the values that `undo` needs to restore the target. A kind that `appends` never needs a
     rebase. A `free_text` proposal is applied only in a reviewer's words. A kind that `retires` retires its target. The fields of
     a kind that is `by_section` can be approved one by one.
@@ -68,7 +68,7 @@ class Applier:
     apply: Callable[[Target, Actor, Proposal], Values]
     undo: Callable[[Target, Actor, Proposal], object] | None = None
     cannot_undo: str = ""
-    beside: Callable[[Target], tuple[str, ...]] = no_extra_findings
+    beside: Callable[[Target, Values, Values], tuple[str, ...]] = no_extra_findings
     reaches: Callable[[Target], frozenset[RiskFactor]] = no_extra_risk
     files: Callable[[Target], tuple[ReviewedFile, ...]] = no_files
     appends: bool = False

@@ -16,7 +16,7 @@ from apps.skills.attachments.attachment_access import AttachmentPreview, read_fi
 from apps.skills.models import TEXT_FIELDS, Skill
 from apps.skills.proposals import findings_in_files
 from apps.skills.publication import publish_skill, unpublish_skill
-from apps.skills.skill_validation import Attachment, risk_factors_in
+from apps.skills.skill_validation import Attachment, missing_file_findings, risk_factors_in
 
 Kind = Proposal.Kind
 DEPRECATION_IS_FINAL = "A deprecated skill cannot be restored, so this cannot be undone. Draft a new skill instead."
@@ -94,6 +94,14 @@ def _deprecate(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
     return {"version": skill.version}
 
 
+def _findings_of_draft(skill: Skill, live: Values, after: Values) -> tuple[str, ...]:
+    return (*findings_in_files(skill), *missing_file_findings(after["body"], skill.files))
+
+
+def _findings_of_revision(skill: Skill, live: Values, after: Values) -> tuple[str, ...]:
+    return missing_file_findings(after["body"], skill.files, approved=live["body"])
+
+
 def _factors_of_files(skill: Skill) -> frozenset[RiskFactor]:
     return risk_factors_in((), skill.files)
 
@@ -118,7 +126,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_check_new_skill,
             apply=_publish,
             undo=_unpublish,
-            beside=findings_in_files,
+            beside=_findings_of_draft,
             reaches=_factors_of_files,
             files=_files,
             consequence="The next session of the agent lists the skill; sessions already open keep their index.",
@@ -132,6 +140,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_check_texts,
             apply=_revise,
             undo=_undo_revise,
+            beside=_findings_of_revision,
             reaches=_factors_of_files,
             files=_files,
             consequence="The proposed version becomes the approved one, which agents read from then on.",

@@ -70,7 +70,10 @@ def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
     if needs_rebase(proposal, target, applier):
         raise Conflict("Its target has changed since it was proposed. Rebase it on its own page.")
     live = applier.live(target)
-    refuse_above_low_risk(tier_of(applier.touches(live, applier.after(live, proposal.words)) | applier.reaches(target)))
+    after = applier.after(live, proposal.words)
+    refuse_above_low_risk(tier_of(applier.touches(live, after) | applier.reaches(target)))
+    if findings := applier.beside(target, live, after):
+        raise Conflict(f"Its files have to be looked at ({', '.join(findings)}). Decide on its own page.")
 
 
 def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Target]:

@@ -49,6 +49,21 @@ def test_a_file_is_attached_and_downloaded_on_the_skills_page(world: World, oper
     assert operator.get(reverse("admin:download_file", args=[skill.pk, 1])).status_code == 404
 
 
+def test_a_missing_file_is_named_wherever_its_skill_is_approved(world: World, operator: Client) -> None:
+    skill = make_skill(world, body="Look it up in prices.csv.")
+    with acting_as(world.operator):
+        proposal = Proposal.objects.visible_to(world.operator).about(skill).get()
+    for row in (skill, proposal):
+        assert "It mentions a file that is not attached." in page_words(operator.get(page_of(row)))
+        refused = decide(operator, row, "approve")
+        assert (refused.status_code, "prices.csv is not attached" in page_words(refused)) == (409, True)
+    together = operator.get(reverse("admin:bulk_decision"), {"verb": "approve", "row": proposal.pk})
+    assert "prices.csv is not attached" in page_words(together)
+    upload_file(skill, actor=world.operator, name="prices.csv", content=b"Plan,Price\n")
+    assert "not attached" not in page_words(operator.get(page_of(skill)))
+    assert decide(operator, reload_skill(world, skill), "approve").status_code == 303
+
+
 @pytest.mark.slow
 def test_the_approval_after_a_file_is_for_the_skill_with_it(world: World, operator: Client) -> None:
     # R091
