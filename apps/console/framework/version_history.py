@@ -14,6 +14,7 @@ from django.urls import URLPattern, path
 
 from apps.console.framework.actor_names import ActorNames, actor_label, label_of_agent
 from apps.console.framework.form_errors import status_of
+from apps.console.framework.line_date_texts import with_readable_dates
 from apps.console.framework.request_context import people_of
 from apps.console.framework.row_titles import grant_label, title_of
 from apps.console.framework.row_urls import exposure_url
@@ -65,7 +66,8 @@ def ordered_values(values: Mapping[str, object], subject_type: str, people: Acto
     known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
     rank = {name: at for at, name in enumerate(known)}
     names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
-    return {name: _label_value(name, values[name], people) for name in names}
+    readable = with_readable_dates(values)
+    return {name: _label_value(name, readable[name], people) for name in names}
 
 
 def _label_value(name: str, value: object, people: ActorNames) -> object:

@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.models import Proposal
+from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_profile
 from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates, set_profile_line_dates
-from apps.memory.models import AgentMemory, MemoryLine
+from apps.memory.models import AgentMemory, CustomerProfile, MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
@@ -74,6 +74,29 @@ def test_the_page_of_a_text_shows_what_stood_there_and_what_holds_no_more(
     listed = operator.get(f"{reverse(LIST)}?{place}__exact={row.pk}&status__exact=removed")
     assert ("Parking is free." in page_text(listed), "Another text." in page_text(listed)) == (True, False)
     assert f"?{place}__exact={row.pk}" in page_text(operator.get(page_of(row)))
+
+
+@pytest.mark.parametrize("place", ["memory", "profile"])
+def test_every_history_names_the_lines_whose_dates_were_set(place: str, world: World, operator: Client) -> None:
+    first, second = LineDates(datetime(2030, 1, 1, tzinfo=UTC)), LineDates(None, datetime(2029, 12, 1, tzinfo=UTC))
+    row: AgentMemory | CustomerProfile
+    if place == "memory":
+        row = make_memory(world, "The sale is on.\nParking is free.")
+        set_memory_line_dates(row, actor=world.operator, line="The sale is on.", dates=first)
+        set_memory_line_dates(row, actor=world.operator, line="Parking is free.", dates=second)
+    else:
+        values = {"notes": "The sale is on.", "preferences": "Parking is free."}
+        row = create_profile("http:ada", actor=world.bot, values=values)
+        set_profile_line_dates(row, actor=world.operator, line="The sale is on.", dates=first)
+        set_profile_line_dates(row, actor=world.operator, line="Parking is free.", dates=second)
+    with acting_as(world.operator):
+        record = ChangeRecord.objects.filter(subject_type=row._meta.label_lower).latest("pk")
+    versions = f"{page_of(row).removesuffix('change/')}versions/"
+    for page in (page_of(row), versions, f"{versions}?from=1&to=3", page_of(record)):
+        shown = page_words(operator.get(page))
+        assert "“The sale is on.”: holds until 1 Jan 2030 00:00." in shown
+        assert "“Parking is free.”: to be looked at again from 1 Dec 2029 00:00." in shown
+        assert "valid_until" not in shown
 
 
 def test_a_list_without_lines_says_what_will_stand_there(world: World, operator: Client) -> None:
