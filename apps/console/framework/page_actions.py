@@ -159,11 +159,19 @@ class Button:
         initial = self._initial(row)
         hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
         refused.again(initial)
-        refused.data = {**{name: refused.data.get(name) for name in refused.fields}, **hidden}
+        refused.data = {**{name: _typed_value(refused, name) for name in refused.fields}, **hidden}
         return refused
 
     def _initial(self, row: Any) -> dict[str, Any]:
         return {READ_AT: row.version if isinstance(row, Governed) else UNVERSIONED_READ_AT, **self.initial(row)}
+
+
+def _typed_value(form: DecisionForm, name: str) -> Any:
+    """Return what was typed into a field; a field of several choices has a list."""
+    field = form.fields[name]
+    if isinstance(field, forms.MultipleChoiceField):
+        return field.widget.value_from_datadict(form.data, form.files, name)
+    return form.data.get(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """Learning versions: bullets that an agent learned from corrections, their changes and approval, and the digest runs."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from apps.console.framework.forms import OptionalReasonForm, ReasonedDecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
@@ -22,23 +25,79 @@ from apps.learning.lessons.actions import (
 )
 from apps.learning.lessons.models import LearningVersion, Lesson
 from apps.learning.lessons.rules import parse_bullets, render_summary
+from apps.learning.lessons.version_copies import VersionCopy, copies_of, versions_of_agents, withdrawn_bullets_in
 
 Status = LearningVersion.Status
 RUNS_SHOWN: Final = 10
+BULLETS_NAMED: Final = 3
 
 
 def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
     """Return the bullets, the changes since the version before, the lessons, and the agent's other versions and digests."""
     before = LearningVersion.objects.filter(pk=version.previous_version_id).first()
+    timeline = _agent_versions(version)
     return {
         "bullets": parse_bullets(version.body),
         "shown_bullets": len(parse_bullets(render_summary(version.body))),
         "before": before,
         "diffs": field_diffs({"body": before.body if before else ""}, {"body": version.body}),
         "lessons": Lesson.objects.filter(pk__in=version.lesson_ids),
-        "timeline": LearningVersion.objects.filter(agent=version.agent_id).order_by("-number"),
+        "timeline": list(reversed(timeline)),
+        "copies": copies_of(version, timeline),
+        "withdrawn_originals": withdrawn_bullets_in(version, timeline),
         "runs": DigestRun.objects.filter(agent=version.agent_id).select_related("learning_version")[:RUNS_SHOWN],
     }
+
+
+def _agent_versions(version: LearningVersion) -> list[LearningVersion]:
+    return versions_of_agents([version.agent_id])[version.agent_id]
+
+
+class WithdrawVersionForm(ReasonedDecisionForm):
+    """The reason of a withdrawal, and the versions with the same bullets that are not withdrawn with it."""
+
+    staying_version_ids = forms.TypedMultipleChoiceField(
+        label="Versions that stay",
+        coerce=int,
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="These versions repeat its bullets, word for word or nearly so. They are withdrawn with it, or rejected if"
+        " they are pending. Tick those that are to stay as they are.",
+    )
+    field_order = ("staying_version_ids", "reason")
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not self.is_bound:
+            self._offer(self.initial.get("copies", ()))
+            return
+        # The action knows which versions have its bullets.
+        staying: Any = self.fields["staying_version_ids"]
+        sent = staying.widget.value_from_datadict(self.data, self.files, "staying_version_ids")
+        staying.choices = [(each, each) for each in sent or ()]
+
+    def again(self, initial: Mapping[str, Any]) -> None:
+        """Offer the versions that have its bullets now."""
+        self._offer(initial.get("copies", ()))
+
+    def _offer(self, choices: Sequence[tuple[Any, str]]) -> None:
+        if choices:
+            staying: Any = self.fields["staying_version_ids"]
+            staying.choices = choices
+        elif not (self.is_bound and self.errors.get("staying_version_ids")):
+            del self.fields["staying_version_ids"]
+
+
+def _copy_choices(version: LearningVersion) -> dict[str, Any]:
+    copies = copies_of(version, _agent_versions(version))
+    return {"copies": [(copy.version.pk, _copy_label(copy)) for copy in copies]}
+
+
+def _copy_label(copy: VersionCopy) -> str:
+    bullets = [f"“{excerpt(each.bullet)}”" for each in copy.shared[:BULLETS_NAMED]]
+    more = len(copy.shared) - len(bullets)
+    named = f"{copy.version} ({copy.version.get_status_display().lower()}): {', '.join(bullets)}"
+    return f"{named}, and {more} more" if more else named
 
 
 def _is_pending(version: LearningVersion) -> bool:
@@ -123,11 +182,11 @@ class LearningVersionAdmin(GovernedAdmin):
             "Withdraw",
             Act.LEARNING_VERSION_WITHDRAW,
             withdraw_version,
-            done="Withdrawn. From now on no turn reads it.",
-            consequence="For what is wrong or was slipped in. No turn reads it any more, not even of conversations that began"
-            " with it: their history goes on without its bullets. It cannot be restored. Versions that took over its bullets are"
-            " withdrawn or rejected by themselves.",
-            form=ReasonedDecisionForm,
+            done="Withdrawn. From now on no turn reads it, nor a version that was withdrawn with it.",
+            consequence="For bullets that are wrong or were slipped in. No turn reads them any more, not even in conversations"
+            " that began with this version: their history goes on without its bullets. A withdrawn version cannot be restored.",
+            form=WithdrawVersionForm,
+            initial=_copy_choices,
             when=_was_active,
             tone="danger",
         ),

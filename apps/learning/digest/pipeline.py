@@ -39,6 +39,7 @@ from apps.learning.lessons.rules import (
     lessons_to_digest,
     parse_bullets,
 )
+from apps.learning.lessons.version_copies import versions_of_agents, withdrawn_bullets_in
 from apps.learning.model_spend import MeteredBackend
 from apps.learning.quarantined_material import quarantined_lessons
 from apps.learning.retry_delay import MOST_FAILURES
@@ -224,12 +225,19 @@ def _store_version(material: DigestInput, vetted: AcceptedDigest, reply: ModelRe
             pinned_ids=_pinned_version_ids(agent_id),
         )
         mark_digested(version, actor=actor)
-        mode = TenantSettings.objects.visible_to(actor).get().learning_apply_mode
-        if mode == ApplyMode.AUTO:
+        is_applied = _needs_no_person(version, actor)
+        if is_applied:
             apply_version(version, actor=actor)
         enqueue_learning_delivery(WebhookEvent.LEARNING_VERSION, version.pk, tenant_id=actor.tenant_id)
-        verdict = Verdict.APPLIED if mode == ApplyMode.AUTO else Verdict.PROPOSED
+        verdict = Verdict.APPLIED if is_applied else Verdict.PROPOSED
         return _end_run(material, DigestOutcome(verdict, (), reply, vetted.unknown_lesson_ids, version), actor)
+
+
+def _needs_no_person(version: LearningVersion, actor: Actor) -> bool:
+    """Return whether the tenant's settings apply the version, and it repeats nothing that a person has withdrawn."""
+    if TenantSettings.objects.visible_to(actor).get().learning_apply_mode != ApplyMode.AUTO:
+        return False
+    return not withdrawn_bullets_in(version, versions_of_agents([version.agent_id])[version.agent_id])
 
 
 def _is_outdated(material: DigestInput, actor: Actor) -> bool:

@@ -21,6 +21,7 @@ from apps.learning.lessons.example_rules import ExampleTexts, UnfitExample, exam
 from apps.learning.lessons.lesson_journal import lock_lessons
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
 from apps.learning.lessons.rules import ApplyMode, PrunableVersion, versions_to_prune
+from apps.learning.lessons.version_copies import WITHDRAWN_WITH, copies_of, versions_of_agents
 from apps.tenants.models import TenantSettings
 from apps.text_analysis.pii.masking import PiiMasker
 
@@ -110,13 +111,57 @@ def retire_version(
 
 
 def withdraw_version(
-    version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
+    version: LearningVersion,
+    *,
+    actor: Actor,
+    reason: str,
+    read_at: int | None = None,
+    staying_version_ids: Collection[int] = (),
 ) -> LearningVersion:
-    """Withdraw a version from all turns, including those of conversations that began with it. It can never be activated again."""
+    """Withdraw a version from all turns, including those of conversations that began with it. It can never be activated again.
+
+    Versions that repeat one of its bullets are withdrawn, or rejected if they are pending, in the same commit; versions that are
+    named as staying are left as they are.
+    """
     refuse_blank(reason, "Say what is wrong with it.")
-    with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
-        row.withdraw()
+    authorize(actor, Act.LEARNING_VERSION_WITHDRAW, version.tenant_id, agent_id=version.agent_id)
+    with acting_as(actor):
+        # No digest may add another copy between the comparison and the commit.
+        lock_lessons(version.agent_id)
+        others = versions_of_agents([version.agent_id])[version.agent_id]
+        copies = [copy.version for copy in copies_of(version, others)]
+        _refuse_unknown_copies(staying_version_ids, copies)
+        going = [copy for copy in copies if copy.pk not in staying_version_ids]
+        going_ids, staying_ids = [copy.pk for copy in going], sorted(staying_version_ids)
+        evidence = {"withdrawn_copy_ids": going_ids, "staying_version_ids": staying_ids} if copies else {}
+        act = Act.LEARNING_VERSION_WITHDRAW
+        with governed(act, version, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
+            row.withdraw()
+        for copy in going:
+            _withdraw_copy(copy, version, actor=actor, reason=reason)
     return version
+
+
+def _withdraw_copy(copy: LearningVersion, original: LearningVersion, *, actor: Actor, reason: str) -> None:
+    is_pending = copy.status == LearningVersion.Status.PENDING
+    act = Act.LEARNING_VERSION_REJECT if is_pending else Act.LEARNING_VERSION_WITHDRAW
+    evidence = {WITHDRAWN_WITH: original.pk}
+    why = f"It repeats a bullet of version {original.number}, which is withdrawn: {reason}"
+    with governed(act, copy, actor=actor, evidence=evidence, reason=why) as row:
+        row.reject() if is_pending else row.withdraw()
+
+
+def _refuse_unknown_copies(named_ids: Collection[int], copies: Sequence[LearningVersion]) -> None:
+    if unknown := sorted(set(named_ids) - {copy.pk for copy in copies}):
+        raise Invalid(
+            "Not every version that is to stay has a bullet of this one.",
+            {
+                "staying_version_ids": [
+                    f"Version {each} has none of its bullets, or no agent can read it. Leave it out."
+                    for each in unknown
+                ]
+            },
+        )
 
 
 def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:

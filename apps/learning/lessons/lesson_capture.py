@@ -30,6 +30,7 @@ from apps.learning.lessons.lesson_cases import Case, NoLesson
 from apps.learning.lessons.lesson_journal import CaseSource, record_case
 from apps.learning.lessons.models import LearningVersion, LessonCase
 from apps.learning.lessons.rules import LessonSource
+from apps.learning.lessons.version_copies import WITHDRAWN_WITH
 from apps.learning.private_data import tenant_templates
 from apps.learning.transcript_masking import known_values_in
 from apps.tenants.authentication.actor_resolution import system_actor
@@ -182,25 +183,29 @@ def _rejected_versions(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     source, status = LessonSource.REJECTED_VERSION, LearningVersion.Status
     rows = LearningVersion.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
     for row in rows.filter(status__in=[status.REJECTED, status.WITHDRAWN]).order_by("pk")[:BATCH_SIZE]:
-        why = _rejection_reason(row)
+        decision = _version_decision(row)
         found = CaseSource(source, row.pk, agent_id, None, row.updated_at)
-        yield SettledItem(found, None, row.created_at, (row.change_summary, why), partial(_version_case, row, why=why))
+        texts = (row.change_summary, decision.reason if decision else "")
+        yield SettledItem(found, None, row.created_at, texts, partial(_version_case, row, decision=decision))
 
 
-def _version_case(row: LearningVersion, _asked: str, why: str) -> Case:
+def _version_case(row: LearningVersion, _asked: str, decision: ChangeText | None) -> Case:
+    if decision and WITHDRAWN_WITH in decision.record.evidence:
+        return NoLesson("It went with another version, whose withdrawal counts.")
     return lesson_cases.lesson_from_rejected_version(
-        "" if row.status == LearningVersion.Status.WITHDRAWN else row.change_summary, why
+        "" if row.status == LearningVersion.Status.WITHDRAWN else row.change_summary,
+        decision.reason if decision else "",
     )
 
 
-def _rejection_reason(row: LearningVersion) -> str:
-    """Return the reason for rejecting the version, which only the change record stores."""
+def _version_decision(row: LearningVersion) -> ChangeText | None:
+    """Return the text of the change record that ended the version; only it stores the reason."""
     change_texts = ChangeText.objects.filter(
         record__subject_type=LearningVersion._meta.label_lower,
         record__subject_id=row.pk,
         record__act__in=[Act.LEARNING_VERSION_REJECT, Act.LEARNING_VERSION_WITHDRAW],
     )
-    return change_texts.order_by("-pk").values_list("reason", flat=True).first() or ""
+    return change_texts.select_related("record").order_by("-pk").first()
 
 
 def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:

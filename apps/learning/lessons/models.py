@@ -234,6 +234,11 @@ class LearningVersion(Governed):
     def __str__(self) -> str:
         return f"Version {self.number}"
 
+    @property
+    def is_usable(self) -> bool:
+        """Return whether agents read the version, or could read it after a person's decision."""
+        return self.status in {self.Status.PENDING, self.Status.ACTIVE, self.Status.RETIRED}
+
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def activate(self) -> None:
         """Activate the version after a person approved it."""

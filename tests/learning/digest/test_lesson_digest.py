@@ -13,7 +13,13 @@ from apps.kill_switches.models import KillSwitch
 from apps.learning.digest.digest_runs import claim_digest
 from apps.learning.digest.models import DigestClaim, DigestRun
 from apps.learning.digest.pipeline import attempt_digest, digest_agent_lessons
-from apps.learning.lessons.actions import activate_version, apply_version, reject_version, restore_version
+from apps.learning.lessons.actions import (
+    activate_version,
+    apply_version,
+    reject_version,
+    restore_version,
+    withdraw_version,
+)
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.learning.retry_delay import MOST_FAILURES
@@ -215,6 +221,20 @@ def test_where_the_tenant_wants_it_a_version_is_read_at_once_in_nobodys_name(wor
     assert found is not None
     [version] = versions_of(world)
     assert (found.verdict, version.status, version.approved_by) == ("applied", Status.ACTIVE, "")
+
+
+def test_a_version_that_repeats_a_withdrawn_bullet_waits_for_a_person_in_any_case(
+    world: World, standin: StandIn
+) -> None:
+    # R146, R149
+    withdrawn = make_version(world, "active", f"- {SENT_TEXT}")
+    withdraw_version(withdrawn, actor=world.operator, reason="It is wrong.")
+    enable_auto_apply(world)
+    make_lesson(world, cases=2)
+    found = run_digest(world, standin)
+    assert found is not None
+    assert SENT_TEXT in versions_of(world)[-1].body
+    assert (found.verdict, versions_of(world)[-1].status) == ("proposed", Status.PENDING)
 
 
 def test_nobody_but_a_person_activates_where_a_person_is_wanted(world: World) -> None:

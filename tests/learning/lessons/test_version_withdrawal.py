@@ -1,12 +1,16 @@
 """A learning version that turned out wrong is taken out for good: by a person, from every conversation (R146)."""
 
+from dataclasses import replace
+
 import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
+from apps.governance.policy.policy_table import Act, codename
 from apps.learning.digest.pipeline import digest_agent_lessons
 from apps.learning.lessons.actions import restore_version, retire_version, withdraw_version
+from apps.learning.lessons.lesson_capture import capture_agent_lessons
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
 from apps.runtime.explain.turn_retrieval import retrieval_of
@@ -17,7 +21,9 @@ from tests.support.drivers.conversation import run_customer_turn
 from tests.support.factories.lessons import (
     QUARANTINE_REASON,
     SENT_TEXT,
+    cases_of,
     enable_auto_apply,
+    lessons_of,
     make_lesson,
     make_version,
     versions_of,
@@ -133,6 +139,93 @@ def test_a_read_that_misses_the_cache_because_of_a_withdrawal_says_so(world: Wor
     with acting_as(world.operator):
         [call] = turn.calls.all()
     assert call.cache_ledger["miss"]["cause"] == "learning_withdrawn"
+
+
+def statuses_of(world: World) -> list[str]:
+    return [version.status for version in versions_of(world)]
+
+
+def test_versions_with_a_withdrawn_bullet_go_with_it_by_a_record_each(world: World) -> None:
+    # R146
+    first = make_version(world, "active", "- Say Ahoy.\n- Be brief.")
+    for status, body in (
+        ("retired", "- Name the order number."),
+        ("rejected", "- Say Ahoy."),
+        ("active", "- Say Ahoy.\n- Name the order number."),
+        ("pending", "- Always say Ahoy to customers."),
+    ):
+        make_version(world, status, body)
+    withdraw_version(versions_of(world)[0], actor=world.operator, reason=QUARANTINE_REASON)
+    assert statuses_of(world) == ["withdrawn", "retired", "rejected", "withdrawn", "rejected"]
+    _, _, _, active, pending = versions_of(world)
+    with acting_as(world.operator):
+        found = ChangeRecord.objects.filter(evidence__withdrawn_with_version_id=first.pk).order_by("id")
+        copies = [(record.act, record.subject_id, record.text.reason) for record in found]
+        [record] = ChangeRecord.objects.filter(subject_id=first.pk, act="learning_version.withdraw")
+    reason = f"It repeats a bullet of version 1, which is withdrawn: {QUARANTINE_REASON}"
+    assert copies == [
+        ("learning_version.withdraw", active.pk, reason),
+        ("learning_version.reject", pending.pk, reason),
+    ]
+    assert record.evidence == {"withdrawn_copy_ids": [active.pk, pending.pk], "staying_version_ids": []}
+
+
+def test_a_version_that_a_person_keeps_stays_and_the_record_names_it(world: World) -> None:
+    # R146
+    first = make_version(world, "active", "- Say Ahoy.")
+    second = make_version(world, "active", "- Say Ahoy.\n- Be brief.")
+    first = versions_of(world)[0]
+    withdraw_version(first, actor=world.operator, reason=QUARANTINE_REASON, staying_version_ids=[second.pk])
+    assert statuses_of(world) == ["withdrawn", "active"]
+    with acting_as(world.operator):
+        record = ChangeRecord.objects.filter(subject_type="learning.learningversion").latest("id")
+    assert record.evidence == {"withdrawn_copy_ids": [], "staying_version_ids": [second.pk]}
+
+
+def test_a_version_without_its_bullets_cannot_be_named_as_staying(world: World) -> None:
+    first = make_version(world, "active", "- Say Ahoy.")
+    other = make_version(world, "pending", "- Be brief.")
+    with pytest.raises(Invalid) as refused:
+        withdraw_version(first, actor=world.operator, reason=QUARANTINE_REASON, staying_version_ids=[other.pk])
+    assert f"Version {other.pk} has none of its bullets" in str(refused.value.fields)
+    assert statuses_of(world) == ["active", "pending"]
+
+
+def test_nothing_is_withdrawn_if_a_copy_may_not_be(world: World) -> None:
+    # One commit: a person without the right to reject keeps the pending copy, or changes nothing.
+    first = make_version(world, "active", "- Say Ahoy.")
+    copy = make_version(world, "pending", "- Say Ahoy.\n- Be brief.")
+    operator = replace(world.operator, grants=world.operator.grants - {codename(Act.LEARNING_VERSION_REJECT)})
+    with pytest.raises(NotPermitted):
+        withdraw_version(first, actor=operator, reason=QUARANTINE_REASON)
+    assert statuses_of(world) == ["active", "pending"]
+    withdraw_version(versions_of(world)[0], actor=operator, reason=QUARANTINE_REASON, staying_version_ids=[copy.pk])
+    assert statuses_of(world) == ["withdrawn", "pending"]
+
+
+def test_a_withdrawal_teaches_one_lesson_whatever_goes_with_it(world: World) -> None:
+    # R138, R146
+    make_version(world, "active", "- Say Ahoy.")
+    make_version(world, "active", "- Say Ahoy.\n- Be brief.")
+    make_version(world, "pending", "- Say Ahoy.\n- Be kind.")
+    withdraw_version(versions_of(world)[0], actor=world.operator, reason=QUARANTINE_REASON)
+    capture_agent_lessons(world.agent.pk, actor=world.system)
+    [lesson] = lessons_of(world)
+    assert (lesson.correction, lesson.support_count) == (QUARANTINE_REASON, 1)
+    assert [case.lesson_id is None for case in cases_of(world)] == [False, True, True]
+
+
+@pytest.mark.slow
+def test_a_conversation_that_began_with_a_copy_reads_the_bullet_no_more(world: World, standin: StandIn) -> None:
+    # R146
+    first = make_version(world, "active", "- Say Ahoy.")
+    make_version(world, "active", "- Say Ahoy.\n- Be brief.")
+    run_customer_turn(world, "Hello", standin, thread="old")
+    assert "Say Ahoy." in str(standin.requests()[-1])
+    withdraw_version(versions_of(world)[0], actor=world.operator, reason=QUARANTINE_REASON)
+    assert first.number == 1
+    run_customer_turn(world, "And?", standin, thread="old")
+    assert "Ahoy" not in str(standin.requests()[-1])
 
 
 def test_a_rejected_version_is_read_by_nobody(world: World, standin: StandIn) -> None:

@@ -1,13 +1,15 @@
 """Learning versions: what agents learned from corrections, and the runs of the digest. People decide (R144, R149)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, Final
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.api.framework.base_views import RowViewSet
 from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
+from apps.api.protocol.request_bodies import ReasonedDecisionBody, StrictIntegerField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.policy_table import Act
 from apps.learning.digest.models import DigestRun
@@ -19,24 +21,83 @@ from apps.learning.lessons.actions import (
     withdraw_version,
 )
 from apps.learning.lessons.models import LearningVersion
+from apps.learning.lessons.version_copies import VersionCopy, copies_of, versions_of_agents, withdrawn_bullets_in
+
+MAX_STAYING: Final = 100
+
+
+class WithdrawVersionBody(ReasonedDecisionBody):
+    """The reason of a withdrawal, and the versions with the same bullets that are not withdrawn with it."""
+
+    staying_version_ids = serializers.ListField(
+        child=StrictIntegerField(),
+        required=False,
+        max_length=MAX_STAYING,
+        help_text="The ids of those `copies` that stay as they are. The others are withdrawn, or rejected if pending.",
+    )
+
+
+class SharedBulletSerializer(serializers.Serializer[Any]):
+    """A bullet of one version that repeats a bullet of another one."""
+
+    bullet = serializers.CharField()
+    original = serializers.CharField(help_text="The bullet of the other version.")
+    is_reworded = serializers.BooleanField(help_text="Whether the words differ.")
+
+
+class VersionCopySerializer(serializers.Serializer[VersionCopy]):
+    """Another version of the agent, and the bullets in common."""
+
+    learning_version_id = serializers.IntegerField(source="version.pk")
+    number = serializers.IntegerField(source="version.number")
+    status = serializers.CharField(source="version.status")
+    bullets = SharedBulletSerializer(many=True, source="shared")
 
 
 class LearningVersionSerializer(RowSerializer[LearningVersion]):
-    """A list of bullets, its lessons, and who approved it."""
+    """A list of bullets, its lessons, who approved it, and the versions with the same bullets."""
 
     agent_key = agent_key()
     previous_version_id = serializers.IntegerField(
         read_only=True, allow_null=True, help_text="The version before it, which may have been deleted since."
     )
     lesson_ids = serializers.ListField(child=serializers.IntegerField(), read_only=True)
+    copies = serializers.SerializerMethodField(
+        help_text="The versions that agents read or could read, and that repeat a bullet of this one, word for word or nearly so."
+        " They are withdrawn or rejected with it, unless `staying_version_ids` names them. Empty for a version that was never"
+        " active."
+    )
+    withdrawn_originals = serializers.SerializerMethodField(
+        help_text="The withdrawn versions of which this one repeats a bullet. Empty if this version is rejected or withdrawn."
+    )
 
     class Meta:
         model = LearningVersion
         fields = (
             *("id", "agent_key", "number", "previous_version_id", "body", "change_summary", "lesson_ids", "status"),
-            *("approved_by", "approved_at", *STAMP_FIELDS, "ignored_fields"),
+            *("approved_by", "approved_at", "copies", "withdrawn_originals", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
+
+    @extend_schema_field(VersionCopySerializer(many=True))
+    def get_copies(self, version: LearningVersion) -> list[dict[str, Any]]:
+        """Return the versions that a withdrawal takes along."""
+        return [dict(VersionCopySerializer(each).data) for each in copies_of(version, self._versions_of(version))]
+
+    @extend_schema_field(VersionCopySerializer(many=True))
+    def get_withdrawn_originals(self, version: LearningVersion) -> list[dict[str, Any]]:
+        """Return the withdrawn versions whose bullets are in this one."""
+        found = withdrawn_bullets_in(version, self._versions_of(version))
+        return [dict(VersionCopySerializer(each).data) for each in found]
+
+    def _versions_of(self, version: LearningVersion) -> list[LearningVersion]:
+        """Return the versions of a version's agent; one query reads those of a whole page."""
+        if self._by_agent is None:
+            page: Any = getattr(self.parent, "instance", None) or [version]
+            self._by_agent = versions_of_agents({row.agent_id for row in page})
+        return self._by_agent[version.agent_id]
+
+    _by_agent: dict[int, list[LearningVersion]] | None = None
 
 
 class DigestRunSerializer(RowSerializer[DigestRun]):
@@ -92,6 +153,8 @@ class LearningVersionView(RowViewSet[LearningVersion]):
     serializer_class = LearningVersionSerializer
     filterset_class = LearningVersionFilters
     for_people = True
+    # Other rows change them.
+    counted = ("copies", "withdrawn_originals")
 
     def get_queryset(self) -> QuerySet[LearningVersion]:
         """Return every row; the view is for people only."""
@@ -130,7 +193,9 @@ class LearningVersionView(RowViewSet[LearningVersion]):
         Act.LEARNING_VERSION_WITHDRAW,
         withdraw_version,
         LearningVersionSerializer,
-        "Withdraw the version from all turns, also those of conversations that began with it. `reason` is required.",
+        "Withdraw the version from all turns, also those of conversations that began with it. Its `copies` are withdrawn with it,"
+        " or rejected if they are pending, except those in `staying_version_ids`.",
+        WithdrawVersionBody,
     )
 
 
