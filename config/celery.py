@@ -10,6 +10,7 @@ from celery.signals import beat_init, task_postrun, task_prerun, worker_ready
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
+from kombu import Connection
 from kombu.transport import virtual
 
 from apps.telemetry.log_context import replace_log_context
@@ -23,7 +24,17 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # A closing channel must not return its messages: with the broker gone, that attempt ended the worker. The sweeps find lost work.
 virtual.Channel.do_restore = False
 
-app = Celery("preceptor")
+
+class ProductCelery(Celery):
+    """Celery with a time limit for what is written to the broker; a worker waits for its next message without one."""
+
+    def connection_for_write(self, url: str | None = None, **kwargs: Any) -> Connection:
+        """Return a connection that gives up if the broker accepts it and does not answer, as a frozen process does."""
+        options = {"socket_timeout": settings.BROKER_WRITE_SECONDS, **(kwargs.pop("transport_options", None) or {})}
+        return super().connection_for_write(url, transport_options=options, **kwargs)
+
+
+app = ProductCelery("preceptor")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

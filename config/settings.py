@@ -234,7 +234,9 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
-# A request must not wait for a broker that is down; the sweep finds the work of a lost message.
+# A request must not wait for a broker that is down or frozen; the sweep finds the work of a lost message.
+BROKER_WRITE_SECONDS = 1.0
+CELERY_BROKER_POOL_ACQUIRE_TIMEOUT = BROKER_WRITE_SECONDS
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1.0,
     "max_retries": 0,

@@ -2,16 +2,20 @@
 
 The installation is not ready if the database is down or its schema does not fit this release. If the broker is down or periodic
 tasks are overdue, the status is degraded but ready, since workers find their work in the database.
+
+The response comes within a second, also if the database or the broker is frozen: it accepts connections and does not answer. The
+checks run in threads of their own, and a request reports the results that are there in time.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import redis
-from django.db import Error, connection
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
@@ -19,12 +23,25 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.governance.database_drift.security_catalog import security_drift
+from apps.operations.check_threads import PartChecks
 from apps.runtime.health.beat_monitor import beat_entries
 from apps.runtime.streaming.reply_pubsub import broker_client
 
 HEALTHY: Final = "well"
+# Requests can be served only while these are well.
+NEEDED_PARTS: Final = ("database", "migrations", "walls")
+# How long a request waits for the checks.
+ANSWER_SECONDS: Final = 0.8
 # The check of row security takes a tenth of a second, and its result changes only with a release.
 DRIFT_CACHE_SECONDS: Final = 60.0
+# The connection of the checks gives up if the server freezes while it connects, or if the server's machine is gone.
+CONNECTION_OPTIONS: Final = {
+    "connect_timeout": 2,
+    "keepalives_idle": 2,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 4000,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +93,50 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 
 
 def check_readiness() -> Readiness:
-    """Check every part in turn. Parts that need the database are skipped without it."""
-    needed = {"database": _check_with_database(check_database)}
-    if needed["database"] == HEALTHY:
-        needed |= {
-            "migrations": _check_with_database(check_migrations),
-            "walls": _check_with_database(security_drift_check),
-        }
-    is_ready = all(state == HEALTHY for state in needed.values())
-    missed = {"broker": check_broker(), **({"beat": _check_with_database(check_beat)} if is_ready else {})}
-    return Readiness({**needed, **missed}, is_ready)
+    """Check all parts, and return the results that are there in time."""
+    until = time.monotonic() + ANSWER_SECONDS
+    runs = [(checks, checks.begin()) for checks in (database_checks, broker_checks)]
+    parts: dict[str, str] = {}
+    for checks, run in runs:
+        run.has_ended.wait(max(until - time.monotonic(), 0))
+        parts |= checks.results(run)
+    return Readiness(parts, all(parts.get(name) == HEALTHY for name in NEEDED_PARTS))
+
+
+def check_database_parts() -> Iterator[tuple[str, str]]:
+    """Check the parts that need the database, on a connection of their own. Without the database, the others are left out."""
+    with own_connection():
+        found = {"database": _check_with_database(check_database)}
+        yield from found.items()
+        if found["database"] != HEALTHY:
+            return
+        for name, check in (("migrations", check_migrations), ("walls", security_drift_check)):
+            found[name] = _check_with_database(check)
+            yield name, found[name]
+        if all(state == HEALTHY for state in found.values()):
+            yield "beat", _check_with_database(check_beat)
+
+
+def check_broker_parts() -> Iterator[tuple[str, str]]:
+    """Check the broker."""
+    yield "broker", check_broker()
+
+
+database_checks: Final = PartChecks((*NEEDED_PARTS, "beat"), check_database_parts)
+broker_checks: Final = PartChecks(("broker",), check_broker_parts)
+
+
+@contextmanager
+def own_connection() -> Iterator[None]:
+    """Use a connection outside of the pool in this thread, and close it at the end."""
+    own = connections[DEFAULT_DB_ALIAS].copy()
+    own.settings_dict["OPTIONS"].pop("pool", None)
+    own.settings_dict["OPTIONS"] |= CONNECTION_OPTIONS
+    connections[DEFAULT_DB_ALIAS] = own
+    try:
+        yield
+    finally:
+        own.close()
 
 
 def check_database() -> str:

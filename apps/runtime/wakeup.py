@@ -4,9 +4,8 @@ import logging
 from functools import partial
 
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
-from config.celery import app
+from config.task_publishing import publish_task
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +16,5 @@ def wake_worker_on_commit(tenant_id: int, conversation_id: int, in_seconds: int 
 
 
 def _send_task(tenant_id: int, conversation_id: int, in_seconds: int) -> None:
-    try:
-        app.send_task("apps.runtime.tasks.take_turn", args=[tenant_id, conversation_id, in_seconds], retry=False)
-    except OperationalError:
+    if not publish_task("apps.runtime.tasks.take_turn", tenant_id, conversation_id, in_seconds):
         logger.warning("broker unreachable, the sweep will deliver", extra={"conversation_id": conversation_id})

@@ -1,6 +1,7 @@
 """What machines ask of a process: whether it lives, whether it can serve, and what it counts."""
 
 import re
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,11 +15,14 @@ from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
+from apps.launcher.child_processes import wait_until
+from apps.operations.check_threads import NO_ANSWER, NOT_CHECKED, PartChecks
 from apps.operations.metrics import metric_families, read_gauges, serve_metrics_endpoint
-from apps.operations.readiness import security_drift_check
+from apps.operations.readiness import HEALTHY, broker_checks, database_checks, security_drift_check
 from apps.runtime.health.beat_monitor import beat_intervals, record_run, register_beat_tasks
 from tests.support.factories.bulk_decisions import waiting_draft
 from tests.support.factories.expired_proposals import let_run_out
+from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import make_event, make_world
 
 TOKEN = "a token of the scraper"
@@ -26,9 +30,26 @@ TOKEN = "a token of the scraper"
 
 @pytest.fixture(autouse=True)
 def looked_anew() -> Iterator[None]:
-    security_drift_check.forget()
+    forget_checks()
     yield
-    security_drift_check.forget()
+    forget_checks()
+
+
+def forget_checks() -> None:
+    for each in (security_drift_check, database_checks, broker_checks):
+        each.forget()
+
+
+def read_readiness(client: Client) -> Any:  # Any: Django types the test client's responses so
+    """The answer, once every part was checked: a busy machine may need more than one request."""
+    answers: list[Any] = []
+
+    def is_complete() -> bool:
+        answers.append(client.get("/readyz"))
+        return not {NO_ANSWER, NOT_CHECKED} & set(answers[-1].json()["parts"].values())
+
+    assert wait_until(is_complete, PATIENCE_SECONDS)
+    return answers[-1]
 
 
 def test_a_process_is_alive_without_a_database(client: Client) -> None:
@@ -38,7 +59,7 @@ def test_a_process_is_alive_without_a_database(client: Client) -> None:
 
 def test_without_the_broker_an_installation_is_degraded_and_ready(db: None, client: Client, settings: Settings) -> None:
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
-    answer = client.get("/readyz")
+    answer = read_readiness(client)
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
     parts = answer.json()["parts"]
     assert {name: parts[name] for name in ("database", "migrations", "walls")} == dict.fromkeys(
@@ -63,15 +84,14 @@ def test_with_another_database_than_this_release_needs_it_is_not_ready(
     committing: str, client: Client, statement: str, part: str, says: str
 ) -> None:
     as_owner(statement)
-    answer = client.get("/readyz")
+    answer = read_readiness(client)
     assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
     assert says in answer.json()["parts"][part]
 
 
-@pytest.mark.django_db
-def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(client: Client) -> None:
+def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(committing: str, client: Client) -> None:
     assert (
-        client.get("/readyz").json()["parts"]["beat"]
+        read_readiness(client).json()["parts"]["beat"]
         == f"{len(beat_intervals())} of {len(beat_intervals())} alarms are overdue"
     )
     assert values_of("periodic_tasks", "state") == {"never": len(beat_intervals())}
@@ -83,7 +103,7 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
             "UPDATE runtime_periodictask SET last_run_at = now() - interval '2 hours', registered_at = now() - interval '2 days'"
             " WHERE task = 'apps.review.tasks.sweep_bulk'"
         )
-    answer = client.get("/readyz")
+    answer = read_readiness(client)
     assert (answer.status_code, answer.json()["parts"]["beat"]) == (
         200,
         f"1 of {len(beat_intervals())} alarms are overdue",
@@ -92,6 +112,55 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
     overdue = values_of("periodic_task_overdue_seconds", "task")
     assert 7130 < overdue["apps.review.tasks.sweep_bulk"] < 7150
     assert overdue["apps.notifications.tasks.sweep"] == 0
+
+
+def test_a_check_that_hangs_delays_nobody_and_keeps_one_thread() -> None:
+    thawed, begun = threading.Event(), []
+
+    def check_parts() -> Iterator[tuple[str, str]]:
+        begun.append(True)
+        thawed.wait(PATIENCE_SECONDS)
+        yield "server", HEALTHY
+        yield "schema", HEALTHY
+
+    checks = PartChecks(("server", "schema"), check_parts)
+    run = checks.begin()
+    assert checks.results(run) == {"server": NO_ANSWER}
+    assert (checks.begin(), len(begun)) == (run, 1)
+    thawed.set()
+    assert run.has_ended.wait(PATIENCE_SECONDS)
+    assert checks.results(run) == {"server": HEALTHY, "schema": HEALTHY}
+
+
+def test_a_later_check_that_is_slow_keeps_its_last_result() -> None:
+    waits = [threading.Event() for _ in range(3)]
+    runs, reached = iter(waits), threading.Event()
+
+    def check_parts() -> Iterator[tuple[str, str]]:
+        waiting = next(runs)
+        yield "server", HEALTHY
+        reached.set()
+        waiting.wait(PATIENCE_SECONDS)
+        yield "schema", HEALTHY
+
+    checks = PartChecks(("server", "schema"), check_parts)
+    for before, waiting in ((NOT_CHECKED, waits[0]), (HEALTHY, waits[1])):
+        reached.clear()
+        run = checks.begin()
+        assert reached.wait(PATIENCE_SECONDS)
+        assert checks.results(run) == {"server": HEALTHY, "schema": before}
+        waiting.set()
+        assert run.has_ended.wait(PATIENCE_SECONDS)
+
+
+def test_a_check_that_raises_is_no_answer() -> None:
+    def check_parts() -> Iterator[tuple[str, str]]:
+        yield "server", {"other": HEALTHY}["server"]
+
+    checks = PartChecks(("server",), check_parts)
+    run = checks.begin()
+    assert run.has_ended.wait(PATIENCE_SECONDS)
+    assert checks.results(run) == {"server": NO_ANSWER}
 
 
 def values_of(name: str, label: str) -> dict[str, float]:

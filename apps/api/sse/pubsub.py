@@ -64,7 +64,11 @@ class ConversationPubSub:
 
     async def _listen(self) -> None:
         client = redis.asyncio.Redis.from_url(
-            client_url(), socket_connect_timeout=BROKER_TIMEOUT_SECONDS, decode_responses=True
+            client_url(),
+            socket_connect_timeout=BROKER_TIMEOUT_SECONDS,
+            # It limits commands. `get_message` has a limit of its own.
+            socket_timeout=BROKER_TIMEOUT_SECONDS,
+            decode_responses=True,
         )
         async with client, client.pubsub(ignore_subscribe_messages=True) as pubsub:
             heard: set[int] = set()

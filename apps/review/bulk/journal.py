@@ -11,7 +11,6 @@ from functools import partial
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
 
 from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.authorization import authorize
@@ -20,7 +19,7 @@ from apps.governance.errors import Invalid, MissingActor, NotVisible
 from apps.governance.models import Proposal
 from apps.review.bulk.eligibility import ACT_OF_VERB, MOST_PROPOSALS, Verb
 from apps.review.models import BulkDecision, BulkItem
-from config.celery import app
+from config.task_publishing import publish_task
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +97,5 @@ def wake_bulk_worker(tenant_id: int, bulk_id: int) -> None:
 
 
 def _enqueue_bulk(tenant_id: int, bulk_id: int) -> None:
-    try:
-        app.send_task("apps.review.tasks.decide_bulk", args=[tenant_id, bulk_id], retry=False)
-    except OperationalError:
+    if not publish_task("apps.review.tasks.decide_bulk", tenant_id, bulk_id):
         logger.warning("broker unreachable, the sweep will decide", extra={"bulk_id": bulk_id})

@@ -10,7 +10,9 @@ import redis
 from kombu import Connection, Queue
 
 from apps.launcher.valkey import Valkey
-from config.celery import app
+from config.celery import ProductCelery, app
+from config.task_publishing import TaskPublisher
+from tests.support.servers.frozen_processes import frozen
 
 QUEUE = "celery"
 
@@ -49,3 +51,14 @@ def test_what_a_worker_leaves_unfinished_stays_with_the_broker(valkey: Valkey) -
         connection.close()
     with redis.Redis.from_url(valkey.client_url) as client:
         assert (client.hlen("unacked"), client.llen(QUEUE)) == (1, 0)
+
+
+def test_publisher_gives_up_on_a_frozen_broker_and_then_asks_it_nothing_for_a_while(valkey: Valkey) -> None:
+    publisher = TaskPublisher(ProductCelery("publisher", broker=valkey.url, set_as_current=False))
+    with redis.Redis.from_url(valkey.client_url) as client:
+        assert publisher.publish("task", 1)
+        with frozen(int(client.info("server")["process_id"])):
+            assert not publisher.publish("task", 2)
+        # The broker answers again, and is not asked.
+        client.ping()
+        assert not publisher.publish("task", 3)
