@@ -49,6 +49,8 @@ class Environment(BaseSettings):
     requests_per_minute: int = Field(default=6000, ge=0)
     requests_per_minute_of_tenant: int = Field(default=30_000, ge=0)
     deliveries_kept_days: int = Field(default=30, ge=2)
+    deliveries_in_flight: int = Field(default=64, ge=1, le=1000)
+    deliveries_per_tenant: int = Field(default=16, ge=1, le=1000)
     log_format: Literal["json", "text"] = "json"
     metrics_token: str = ""
     metrics_listen: str = ""

@@ -26,7 +26,10 @@ async def _deliver_all(due: Sequence[tuple[int, int]]) -> None:
         async def do(_tenant_id: int, call: Callable[[], Any]) -> Any:  # Any: as the couriers have it
             return await loop.run_in_executor(thread, call)
 
-        dispatcher = DeliveryDispatcher(do)
+        async def find_due() -> Sequence[tuple[int, int]]:
+            return ()
+
+        dispatcher = DeliveryDispatcher(do, find_due)
         dispatcher.send(due)
         await dispatcher.drain(SECONDS)
         await loop.run_in_executor(thread, connections.close_all)

@@ -8,6 +8,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
+from apps.conversations.actions import resolve_conversation
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import snooze_proposal
@@ -25,7 +26,7 @@ from tests.support.servers.webhook_receiver import (
     make_webhook,
     take_first_delivery,
 )
-from tests.support.worlds.world import World, make_persona, make_world
+from tests.support.worlds.world import World, make_conversation, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +55,18 @@ def propose_persona_change(world: World) -> Proposal:
 
 def is_due(webhook: Webhook) -> bool:
     return (webhook.tenant_id, webhook.pk) in due_work("review_webhooks")
+
+
+def test_events_of_conversations_are_sent_before_earlier_reviews(world: World) -> None:
+    webhook = make_webhook(world)
+    propose_persona_change(world)
+    enqueue_reviews(world.tenant.pk, webhook.pk)
+    first, second = make_conversation(world), make_conversation(world)
+    for each in (first, second):
+        resolve_conversation(each, actor=world.operator)
+    events = {each.pk: (each.event, each.conversation_id) for each in deliveries(world)}
+    sent = [events[delivery_id] for delivery_id in due_deliveries(world)]
+    assert sent == [("resolved", first.pk), ("resolved", second.pk), ("review", None)]
 
 
 def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) -> None:

@@ -70,7 +70,8 @@ ALTER FUNCTION list_due_turns() OWNER TO @cross_tenant@;
 
 -- Returns up to `batch_size` ids per kind of work from all tenants, read from list_due_<kind>. Sweeps and workers call it as the
 -- login role, before a tenant is known: it is SECURITY DEFINER and lets only ids out. Each tenant's oldest row comes first,
--- so a backlog of one tenant delays no other, and learning is left out for tenants with little left of the day's budget.
+-- so a backlog of one tenant delays no other, and learning is left out for tenants with little left of the day's budget. Of a
+-- tenant's webhook deliveries, those of conversations come before all others.
 CREATE OR REPLACE FUNCTION find_due_work(batch_size integer, kinds text[])
     RETURNS TABLE(kind text, tenant_id bigint, row_id bigint)
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -86,9 +87,11 @@ CREATE OR REPLACE FUNCTION find_due_work(batch_size integer, kinds text[])
             RETURN QUERY EXECUTE format('
                 SELECT $2, ranked.tenant_id, ranked.row_id FROM (
                     -- One tenant''s thousand must not keep another''s one waiting.
-                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY due.due_at, due.row_id) AS rank
+                    SELECT due.*, row_number() OVER (PARTITION BY due.tenant_id ORDER BY %sdue.due_at, due.row_id) AS rank
                         FROM %I() AS due WHERE due.tenant_id <> ALL ($3)
-                ) AS ranked ORDER BY ranked.rank, ranked.due_at, ranked.row_id LIMIT $1', 'list_due_' || work_kind)
+                ) AS ranked ORDER BY ranked.rank, ranked.due_at, ranked.row_id LIMIT $1',
+                CASE WHEN work_kind = 'webhook_deliveries' THEN 'due.is_outside_conversation, ' ELSE '' END,
+                'list_due_' || work_kind)
                 USING batch_size, work_kind,
                     CASE WHEN work_kind IN ('extractions', 'reflections', 'digests', 'distillations') THEN waits ELSE '{}' END;
         END LOOP;

@@ -43,6 +43,7 @@ from apps.runtime.worker.model_clients import ModelClients
 from apps.runtime.worker.model_metrics import ModelCallTimer, count_tokens
 from apps.telemetry.log_context import add_log_facts, log_context
 from apps.telemetry.product_metrics import TURN_SECONDS
+from apps.tenants.due_work import due_work
 from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 logger = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class Engine:
         self._begins_each = max(1, beginning - 1)
         self._begins: Counter[int] = Counter()
         self._fair = FairQueue(limits.in_flight)
-        self._dispatcher = DeliveryDispatcher(self._threads.do)
+        self._dispatcher = DeliveryDispatcher(self._threads.do, self._find_due_deliveries)
         self._held: dict[int, RunningTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
@@ -184,6 +185,10 @@ class Engine:
             self._dispatcher.send(due.deliveries)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("due work could not be read", extra={"error": type(error).__name__})
+
+    async def _find_due_deliveries(self) -> list[tuple[int, int]]:
+        due: list[tuple[int, int]] = await self._threads.do(NO_TENANT, partial(due_work, "webhook_deliveries"))
+        return due
 
     async def _serve_conversation(self, tenant_id: int, conversation_id: int) -> None:
         """Run one turn, and queue the conversation again if another waits. If this fails, the lease brings the turn back."""

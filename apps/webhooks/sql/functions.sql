@@ -1,12 +1,14 @@
 -- Functions of webhooks: what triggers, policies, indexes and the product's own statements call.
 
 -- Waiting deliveries with an expired lease and a retry time that has passed, for active webhooks with a closed circuit
--- breaker. A delivery waits for earlier ones of its conversation to the same webhook, so the receiver gets them in order.
+-- breaker. A delivery waits for earlier ones of its conversation to the same webhook, so the receiver gets them in order. What
+-- happens in no conversation, such as a review, is marked: find_due_work puts it behind the replies to customers.
 -- Only the due-work functions of runtime call it; they run as the cross-tenant role, its owner, and see every tenant.
 CREATE OR REPLACE FUNCTION list_due_webhook_deliveries()
-    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone)
+    RETURNS TABLE(tenant_id bigint, row_id bigint, due_at timestamp with time zone, is_outside_conversation boolean)
     LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
-    SELECT delivery.tenant_id, delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
+    SELECT delivery.tenant_id, delivery.id, delivery.next_attempt_at, delivery.conversation_id IS NULL
+        FROM webhooks_delivery AS delivery
         JOIN webhooks_webhook AS webhook ON webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id
         LEFT JOIN webhooks_webhookhealth AS health
             ON health.tenant_id = delivery.tenant_id AND health.webhook_id = delivery.webhook_id
