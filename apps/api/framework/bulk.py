@@ -22,7 +22,7 @@ from apps.api.framework.base_views import ActorView
 from apps.api.framework.in_process_requests import ApiCaller, ApiRequest, ApiResponse, call_api
 from apps.api.protocol.authentication import bearer_token
 from apps.api.protocol.etag_preconditions import IF_MATCH
-from apps.api.protocol.idempotency import KEY_HEADER
+from apps.api.protocol.idempotency import KEY_HEADER, REPLAYED_HEADER
 from apps.api.protocol.problem_details import problem_response
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField
 from apps.governance.actors import Actor
@@ -81,6 +81,9 @@ class BulkItemResultSerializer(serializers.Serializer[Any]):
     row = serializers.DictField(allow_null=True)
     ignored_fields = serializers.ListField(child=serializers.CharField())
     problem = serializers.DictField(allow_null=True)
+    is_replayed = serializers.BooleanField(
+        help_text="An earlier request with the same key did the item already; this is its first response."
+    )
     location = serializers.CharField(
         allow_blank=True, help_text="The proposal that holds the part that waits for a person."
     )
@@ -125,7 +128,10 @@ class BulkView(ActorView):
         results = [self._run_item(item) for item in wanted]
         refused = sum(result["problem"] is not None for result in results)
         summary = {"done": len(results) - refused, "refused": refused, "results": results}
-        return Response(BulkResultSerializer(summary).data, status=207)
+        response = Response(BulkResultSerializer(summary).data, status=207)
+        if all(result["is_replayed"] for result in results):
+            response.headers[REPLAYED_HEADER] = "true"
+        return response
 
     def _run_item(self, item: PlannedItem) -> dict[str, Any]:
         try:
@@ -172,5 +178,6 @@ def _item_result(item: PlannedItem, answered: ApiResponse) -> dict[str, Any]:
         "row": row,
         "ignored_fields": (row or {}).get("ignored_fields", []),
         "problem": answered.data if answered.is_refusal else None,
+        "is_replayed": answered.is_replayed,
         "location": answered.location,
     }

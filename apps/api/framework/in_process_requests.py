@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.core.handlers.wsgi import WSGIRequest
 from django.urls import resolve
 
+from apps.api.protocol.idempotency import REPLAYED_HEADER
 from apps.governance.actors import Actor
 
 API_ROOT = "/api/v1/"
@@ -39,11 +40,12 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """A response; `data` is the parsed body."""
+    """A response; `data` is the parsed body. `is_replayed`: an earlier request with the same key got this response."""
 
     status: int
     data: Any
     location: str
+    is_replayed: bool = False
 
     @property
     def is_refusal(self) -> bool:
@@ -59,7 +61,8 @@ def call_api(asked: ApiRequest, caller: ApiCaller) -> ApiResponse:
     response = found.func(request, *found.args, **found.kwargs)
     content = response.render().content if hasattr(response, "render") else response.content
     data = json.loads(content) if content else None
-    return ApiResponse(response.status_code, data, response.headers.get("Location", ""))
+    is_replayed = REPLAYED_HEADER in response.headers
+    return ApiResponse(response.status_code, data, response.headers.get("Location", ""), is_replayed)
 
 
 def _wsgi_request(asked: ApiRequest, caller: ApiCaller) -> WSGIRequest:

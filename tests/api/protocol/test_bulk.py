@@ -75,6 +75,16 @@ def test_a_key_finishes_what_was_not_done_and_does_nothing_twice(world: World, b
         assert Note.objects.visible_to(world.operator).count() == 2
 
 
+def test_a_repeated_bulk_request_says_which_items_were_done_before(world: World, bot: RestClient) -> None:
+    tasks = [{"action": "create", "body": {**TASK, "text": text}} for text in ("Call.", "Write.")]
+    answers = [send_bulk(bot, "notes", *items, Idempotency_Key="k1") for items in (tasks[:1], tasks, tasks)]
+    replayed = [[result["is_replayed"] for result in answer.body["results"]] for answer in answers]
+    assert replayed == [[False], [True, False], [True, True]]
+    # Only a response without anything new is one that was given before.
+    assert ["Idempotent-Replayed" in answer.headers for answer in answers] == [False, False, True]
+    assert answers[2].body["results"] == [{**result, "is_replayed": True} for result in answers[1].body["results"]]
+
+
 def test_what_waits_for_a_person_says_where(world: World, bot: RestClient) -> None:
     skill = make_skill(world, "approved")
     answer = send_bulk(
