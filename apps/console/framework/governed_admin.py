@@ -1,7 +1,7 @@
 """Base class of all pages: it turns a declaration into lists, forms, buttons and refusals."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
@@ -143,9 +143,8 @@ class GovernedAdmin(ModelAdmin):
     ) -> type[GovernedForm]:
         made = super().get_form(request, obj, change=change, **kwargs)
         refusal = getattr(request, "form_refusal", None)
-        form: Any = type(
-            made.__name__, (made,), {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)}
-        )
+        named = {"refusal": refusal, "counts": self.counts, "actor": actor_of(request)}
+        form = cast("type[GovernedForm]", type(made.__name__, (made,), named))
         for name, sentence in (self.creates.explains(request) if self.creates and obj is None else {}).items():
             form.base_fields[name].help_text = f"{form.base_fields[name].help_text} {sentence}"
         return form

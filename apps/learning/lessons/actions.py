@@ -12,7 +12,14 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import assign_values, authorize, governed, governed_create, governed_remove
+from apps.governance.governed_write import (
+    assign_values,
+    authorize,
+    governed,
+    governed_create,
+    governed_remove,
+    lock_row,
+)
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.governance.stored_text import content_sha256
@@ -68,13 +75,12 @@ def activate_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
     """Activate a version on a person's behalf. Conversations that are already open keep their version (R146)."""
-    with (
-        acting_as(actor),
-        governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
-    ):
-        row.activate()
-        _retire_active_version(row, actor)
-        _sign_approval(row, actor)
+    with acting_as(actor):
+        lock_lessons(version.agent_id)
+        with governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row:
+            row.activate()
+            _retire_active_version(row, actor)
+            _sign_approval(row, actor)
     return version
 
 
@@ -82,13 +88,12 @@ def restore_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
     """Activate a retired version again on a person's behalf."""
-    with (
-        acting_as(actor),
-        governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
-    ):
-        row.restore()
-        _retire_active_version(row, actor)
-        _sign_approval(row, actor)
+    with acting_as(actor):
+        lock_lessons(version.agent_id)
+        with governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row:
+            row.restore()
+            _retire_active_version(row, actor)
+            _sign_approval(row, actor)
     return version
 
 
@@ -126,7 +131,7 @@ def withdraw_version(
     refuse_blank(reason, "Say what is wrong with it.")
     authorize(actor, Act.LEARNING_VERSION_WITHDRAW, version.tenant_id, agent_id=version.agent_id)
     with acting_as(actor):
-        # No digest may add another copy between the comparison and the commit.
+        # No digest adds another copy before the commit, and no version is activated meanwhile.
         lock_lessons(version.agent_id)
         others = versions_of_agents([version.agent_id])[version.agent_id]
         copies = [copy.version for copy in copies_of(version, others)]
@@ -143,6 +148,10 @@ def withdraw_version(
 
 
 def _withdraw_copy(copy: LearningVersion, original: LearningVersion, *, actor: Actor, reason: str) -> None:
+    # A colleague may have decided on it meanwhile.
+    lock_row(copy, None)
+    if not copy.is_usable:
+        return
     is_pending = copy.status == LearningVersion.Status.PENDING
     act = Act.LEARNING_VERSION_REJECT if is_pending else Act.LEARNING_VERSION_WITHDRAW
     evidence = {WITHDRAWN_WITH: original.pk}
