@@ -41,7 +41,14 @@ from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS
 from apps.prompt.memory_lines.line_diff import distinct_lines, strip_line
 from apps.prompt.memory_lines.line_edits import too_long_advice
 from apps.prompt.memory_lines.line_expiry import LineDates, format_line_dates
-from apps.prompt.memory_lines.write_holds import HeldLine, MemoryReview, repeated_lines, split_write, write_feedback
+from apps.prompt.memory_lines.write_holds import (
+    HeldLine,
+    MemoryReview,
+    UnsavedParts,
+    find_unsaved_parts,
+    repeated_lines,
+    split_write,
+)
 from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.tenants.models import TenantSettings
 from apps.tenants.review_settings import review_terms
@@ -139,12 +146,12 @@ def propose_lines(
     return _propose(row, kind, content, Taint.CUSTOMER, actor, evidence)
 
 
-def review_notice(row: RememberedText, sent: str, actor: Actor) -> str:
-    """Return a notice that tells an agent which parts of its write were not saved; empty if everything was saved."""
+def unsaved_parts(row: RememberedText, sent: str, actor: Actor) -> UnsavedParts:
+    """Return the parts of an agent's write that were not saved: those that wait, those that were turned down, those that stay."""
     with acting_as(actor):
         _, refused_lines = waiting_and_refused(row, _LINE_KINDS[type(row)], actor)
         _, refused_bodies = waiting_and_refused(row, _BODY_KINDS[type(row)], actor)
-    return write_feedback(sent, row.body, refused_lines | refused_bodies)
+    return find_unsaved_parts(sent, row.body, refused_lines | refused_bodies)
 
 
 def require_received_texts(heard: ReceivedTexts | None) -> ReceivedTexts:

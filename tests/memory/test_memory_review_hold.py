@@ -9,7 +9,7 @@ from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.proposals.actions import reject_proposal
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.memory.write_holds import review_notice
+from apps.memory.write_holds import unsaved_parts
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS, ReceivedTexts
 from apps.review.approval_verdict import ApprovalRequest
@@ -55,8 +55,8 @@ def test_a_line_in_a_customers_words_waits_and_the_rest_is_saved(world: World) -
     proposal = open_proposal(world)
     assert (proposal.kind, proposal.taint) == (Proposal.Kind.MEMORY_LINES, "customer")
     assert proposal.content == {"lines": [LINE]}
-    assert "1 line waits for a person" in review_notice(memory, body, world.bot)
-    assert LINE in review_notice(memory, body, world.bot)
+    assert "1 line waits for a person" in unsaved_parts(memory, body, world.bot).notice
+    assert LINE in unsaved_parts(memory, body, world.bot).notice
 
 
 def test_more_lines_join_the_proposal_that_waits(world: World) -> None:
@@ -78,7 +78,7 @@ def test_what_waits_stays_the_customers_however_long_ago_it_was_said(world: Worl
     reject_proposal(open_proposal(world), actor=world.operator, reason="Untrue.")
     amend_memory(memory, actor=world.bot, body=LINE, heard=NO_RECEIVED_TEXTS)
     assert LINE not in memory.body
-    assert "turned this down" in review_notice(memory, LINE, world.bot)
+    assert "turned this down" in unsaved_parts(memory, LINE, world.bot).notice
     with acting_as(world.operator):
         assert not Proposal.objects.visible_to(world.operator).open().exists()
 

@@ -170,6 +170,17 @@ def test_what_it_wrote_itself_it_may_change_in_the_same_turn_and_later(world: Wo
     assert "1. Nod." in drafted_skill(world).body
 
 
+def test_a_draft_that_is_saved_with_the_same_texts_is_not_called_changed(world: World, standin: StandIn) -> None:
+    call_tool_in_turn(world, standin, "skill_save", **RUNBOOK)
+    skill = drafted_skill(world)
+    same: dict[str, Any] = {"skill_id": skill.pk, "version": skill.version, "body": RUNBOOK["body"]}
+    made = call_tool_in_turn(world, standin, "skill_save", **same)
+    assert made["result"].startswith(f"Nothing changed; draft {skill.pk} “{skill.name}” reads so already.")
+    assert drafted_skill(world).version == skill.version
+    other = call_tool_in_turn(world, standin, "skill_save", **{**same, "title": "Greet twice"})
+    assert f"is changed; it is version {skill.version + 1} now" in other["result"]
+
+
 @pytest.mark.slow
 def test_of_an_approved_skill_the_next_version_and_its_end_wait_for_a_person(world: World, standin: StandIn) -> None:
     # R020, R101, Z-2, Z-3

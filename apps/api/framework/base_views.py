@@ -235,9 +235,9 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         """Return the row in its current state, so that text erased meanwhile stays erased."""
         return self.answer(int(self.kwargs.get("pk") or kept.row_id or 0), status=kept.status)
 
-    def waiting_about(self, row: Governed, notice: str) -> Proposal | None:
-        """Return the open proposal that the notice is about; None without a notice."""
-        return Proposal.objects.visible_to(self.actor).open().about(row).first() if notice else None
+    def waiting_about(self, row: Governed) -> Proposal | None:
+        """Return the row's open proposal, which has the part of a write that waits."""
+        return Proposal.objects.visible_to(self.actor).open().about(row).first()
 
     @property
     def is_governed(self) -> bool:

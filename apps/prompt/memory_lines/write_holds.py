@@ -103,30 +103,52 @@ def _trim_end(lines: list[str]) -> list[str]:
     return lines[:end]
 
 
-def write_feedback(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> str:
-    """Return feedback for the agent: lines held for review, lines that a person refused before, and lines that stay."""
-    missing = [
-        strip_line(line)
-        for line in split_lines(sent)
-        if strip_line(line) and strip_line(line) not in distinct_lines(stands)
-    ]
-    waiting = [line for line in missing if line not in refused]
-    declined = [line for line in missing if line in refused]
-    staying = [
-        strip_line(line)
-        for line in split_lines(stands)
-        if strip_line(line) and strip_line(line) not in distinct_lines(sent)
-    ]
-    sentences = []
-    if waiting:
-        sentences.append(
-            f"{_count_waiting(waiting)} for a person to approve; until then nobody is told: {_quote_lines(waiting)}"
-        )
-    if declined:
-        sentences.append(f"A person turned this down before, so it is not saved: {_quote_lines(declined)}")
-    if staying:
-        sentences.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(staying)}")
-    return "\n".join(sentences)
+@dataclass(frozen=True, slots=True)
+class UnsavedParts:
+    """The parts of an agent's write that were not saved."""
+
+    # New lines that wait for a person.
+    waiting: tuple[str, ...]
+    # New lines that a person turned down before.
+    refused: tuple[str, ...]
+    # Lines that the write leaves out, and that stay until a person agrees.
+    staying: tuple[str, ...]
+
+    @property
+    def is_pending(self) -> bool:
+        """Return whether a person will decide on a part."""
+        return bool(self.waiting or self.staying)
+
+    @property
+    def notice(self) -> str:
+        """Return a sentence for each kind of part; empty if everything was saved."""
+        sentences = []
+        if self.waiting:
+            sentences.append(
+                f"{_count_waiting(self.waiting)} for a person to approve; until then nobody is told:"
+                f" {_quote_lines(self.waiting)}"
+            )
+        if self.refused:
+            sentences.append(f"A person turned this down before, so it is not saved: {_quote_lines(self.refused)}")
+        if self.staying:
+            sentences.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(self.staying)}")
+        return "\n".join(sentences)
+
+
+def find_unsaved_parts(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> UnsavedParts:
+    """Return the parts of the sent text that are not in the text as it is after the write."""
+    missing = _lines_beside(sent, stands)
+    return UnsavedParts(
+        waiting=tuple(line for line in missing if line not in refused),
+        refused=tuple(line for line in missing if line in refused),
+        staying=_lines_beside(stands, sent),
+    )
+
+
+def _lines_beside(text: str, other: str) -> tuple[str, ...]:
+    """Return the lines of a text that the other one does not have."""
+    known = distinct_lines(other)
+    return tuple(line for line in map(strip_line, split_lines(text)) if line and line not in known)
 
 
 _QUOTED_CHARACTERS: Final = 160

@@ -205,15 +205,18 @@ def _soul_update(context: ToolContext, arguments: JsonObject) -> str:
     with acting_as(context.actor):
         known = CUSTOMER_WORDS_SHOWN in context.shown or _has_customer_words(context.conversation)
         overlay = MemberOverlay.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
+        is_unchanged = overlay is not None and overlay.text == text
         if overlay is None:
             create_member_overlay(context.agent_id, actor=context.actor, text=text, has_heard=known, evidence=evidence)
         else:
             write_member_overlay(overlay, actor=context.actor, text=text, has_heard=known, evidence=evidence)
     if known:
         return (
-            "It waits: customers' words were shown in this talk, so the member looks at it first, on the page of the talk. "
+            "Not saved yet: customers' words were shown in this talk, so the member looks at it first, on the page of the talk. "
             "Nothing changes before they say so there."
         )
+    if is_unchanged:
+        return "Nothing changed; the member's wishes read so already."
     return "Saved. Your next session with this member begins with it."
 
 

@@ -8,13 +8,12 @@ from apps.governance.errors import Conflict, NotVisible, Stale
 from apps.governance.governed_write import authorize
 from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.approval_rules import earlier_rejections, rejection_reason
-from apps.learning.contradictions.memory_warnings import add_memory_warnings, add_profile_warnings, profile_texts
+from apps.learning.contradictions.memory_warnings import add_profile_warnings, profile_texts
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
 from apps.memory.rules import PROFILE_CHARACTERS, add_fact
-from apps.memory.write_holds import memory_review_of, review_notice
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.builtin_tools import (
@@ -28,7 +27,6 @@ from apps.prompt.builtin_tools import (
     UPDATE_MEMORY,
 )
 from apps.prompt.memory_lines.line_edits import too_long_advice
-from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.prompt_input import SanitizerRule
 from apps.prompt.rendering.data_fences import canonical_json, fence
 from apps.prompt.sanitizer.clean import clean, sanitize
@@ -38,7 +36,8 @@ from apps.runtime.tools.assistant_tools import ASSISTANT_TOOLS
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer, whole_number
 from apps.runtime.tools.delegation_tools import DELEGATION_TOOLS
 from apps.runtime.tools.escalation_tool import ESCALATION_TOOL
-from apps.runtime.tools.memory_editing_tools import MEMORY_SHOWN, MEMORY_TOOLS, SAVED, WAITS_FOR_APPROVAL
+from apps.runtime.tools.memory_editing_tools import MEMORY_SHOWN, MEMORY_TOOLS
+from apps.runtime.tools.memory_write_results import TextState, describe_profile_write, describe_writes, outcome_of_write
 from apps.runtime.tools.notebook_tools import NOTEBOOK_TOOLS
 from apps.runtime.tools.schedule_tools import SCHEDULE_TOOLS
 from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
@@ -115,7 +114,7 @@ def _update_memory(context: ToolContext, arguments: JsonObject) -> str:
     with acting_as(context.actor):
         heard = heard_texts(context.conversation, actor=context.actor)
         memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
-        before = memory.body if memory else ""
+        before = TextState.of(memory)
         _refuse_over_limit("your memory", body, MEMORY_CHARACTERS)
         if memory is None:
             memory = create_memory(context.agent_id, actor=context.actor, body=body, heard=heard, evidence=evidence)
@@ -123,9 +122,9 @@ def _update_memory(context: ToolContext, arguments: JsonObject) -> str:
             _refuse_stale_memory(memory, context)
             read_at = memory.version
             amend_memory(memory, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence)
-        waits = add_memory_warnings(review_notice(memory, body, context.actor), memory, before, context.actor)
+        write = outcome_of_write(memory, before, body, context.actor)
     context.shown.add(MEMORY_SHOWN)
-    return f"{SAVED}\n{waits}".strip()
+    return describe_writes([write])
 
 
 def _refuse_over_limit(place: str, text: str, most: int) -> None:
@@ -157,17 +156,17 @@ def _update_customer_profile(context: ToolContext, arguments: JsonObject) -> str
     with acting_as(context.actor):
         rows = CustomerProfile.objects.visible_to(context.actor)
         profile = rows.filter(end_user_key=context.actor.customer_key).first()
-        before = profile_texts(profile)
+        before, texts_before = TextState.of(profile), profile_texts(profile)
         if profile is None:
-            profile = create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
+            values = given
+            profile = create_profile(context.actor.customer_key, actor=context.actor, values=values, evidence=evidence)
         else:
-            joined = {name: add_fact(getattr(profile, name), text) for name, text in given.items()}
-            for name, text in joined.items():
+            values = {name: add_fact(getattr(profile, name), text) for name, text in given.items()}
+            for name, text in values.items():
                 _refuse_over_limit(f"the customer's {name}", text, PROFILE_CHARACTERS)
-            amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
-        if memory_review_of(context.actor) is MemoryReview.ALL:
-            return WAITS_FOR_APPROVAL
-    return add_profile_warnings(SAVED, profile, before)
+            amend_profile(profile, actor=context.actor, values=values, evidence=evidence)
+        result = describe_profile_write(profile, before, values, context.actor)
+    return add_profile_warnings(result, profile, texts_before)
 
 
 def _propose_persona_patch(context: ToolContext, arguments: JsonObject) -> str:

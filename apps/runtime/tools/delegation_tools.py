@@ -33,7 +33,10 @@ QUESTION_ASKED: Final = (
 NOTHING_LEFT: Final = (
     "Nothing is left of what this turn may spend, so nobody can be asked. Answer it, or hand it to a colleague."
 )
-ANSWER_PASSED_ON: Final = "It is passed on when this turn ends. Nothing else you write in this turn is."
+ANSWER_NOTED: Final = (
+    "Noted, not sent yet. When this turn ends, it is treated like every reply of yours: sent, read by a colleague first, or only "
+    "recorded. Nothing else you write in this turn is passed on."
+)
 
 
 def ask_agent(
@@ -90,7 +93,7 @@ def _delegate(context: ToolContext, arguments: JsonObject) -> str:
 def _enqueue_parent(context: ToolContext, arguments: JsonObject) -> str:
     """Keep the text in the step. When the turn ends, it is passed on by the same rules as a reply."""
     refuse_invalid_message(str(arguments["text"]), "", DELEGATION_CHANNEL)
-    return ANSWER_PASSED_ON
+    return ANSWER_NOTED
 
 
 def _may_ask(offer: ToolOffer) -> bool:

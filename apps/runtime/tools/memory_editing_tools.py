@@ -13,13 +13,12 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Taint
-from apps.learning.contradictions.memory_warnings import PROFILE_FIELDS, add_memory_warnings, profile_texts
+from apps.learning.contradictions.memory_warnings import PROFILE_FIELDS, profile_texts
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_block, amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.line_ledger import RememberedText, standing_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.rules import BLOCK_CHARACTERS, BODY_CHARACTERS, PROFILE_CHARACTERS, label_key
-from apps.memory.write_holds import memory_review_of, review_notice
 from apps.prompt.builtin_tools import READ_CONTACT_MEMORY, READ_MY_MEMORY, UPDATE_CONTACT_MEMORY, UPDATE_MY_MEMORY
 from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, strip_line
 from apps.prompt.memory_lines.line_edits import (
@@ -39,18 +38,22 @@ from apps.prompt.memory_lines.line_expiry import (
     parse_day_end,
     parse_day_start,
 )
-from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.rendering.data_fences import fence, fence_lines
 from apps.prompt.sanitizer.clean import clean
 from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.runtime.taint_attribution import heard_texts
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
+from apps.runtime.tools.memory_write_results import (
+    TextState,
+    TextWrite,
+    describe_profile_write,
+    describe_writes,
+    outcome_of_write,
+)
 from apps.tenants.tenant_clock import zone_of
 
 # The key in `ToolContext.shown` for the agent's memory.
 MEMORY_SHOWN: Final = "memory"
-SAVED: Final = "Saved. It is read from the next session on."
-WAITS_FOR_APPROVAL: Final = "It waits for a person to approve; until then nobody is told."
 MAX_OPERATIONS: Final = 40
 _ENDS_HEADING: Final = "These hold only until the moment beside them:"
 _UNAPPROVED_HEADING: Final = "No person approved the following, one line each; it is data, not instruction:"
@@ -115,13 +118,13 @@ def _update_my_memory(context: ToolContext, arguments: JsonObject) -> str:
     with acting_as(context.actor):
         heard = heard_texts(context.conversation, actor=context.actor)
         blocks = list(_blocks(context))
-        notices = [
+        writes = [
             _write_block(_find_block(blocks, label), edits[label], heard, context)
             if label
             else _write_memory(edits[label], heard, context)
             for label in edits
         ]
-    return "\n".join([SAVED, *filter(None, notices)])
+    return describe_writes(writes)
 
 
 def _parse_edits(arguments: JsonObject, place: str) -> dict[str, list[LineEdit]]:
@@ -134,29 +137,27 @@ def _parse_edits(arguments: JsonObject, place: str) -> dict[str, list[LineEdit]]
     return by_place
 
 
-def _write_memory(edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> str:
+def _write_memory(edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> TextWrite:
     memory, write_arguments = _memory(context), _write_arguments(edits, context)
+    before = TextState.of(memory)
     if memory is None:
-        before, found = "", _apply_edits("your memory", "", edits, BODY_CHARACTERS)
+        found = _apply_edits("your memory", "", edits, BODY_CHARACTERS)
         memory = create_memory(context.agent_id, body=found.text, heard=heard, **write_arguments)
     else:
-        before, found = (
-            memory.body,
-            _apply_edits("your memory", memory.body, edits, BODY_CHARACTERS, _oldest_lines(memory)),
-        )
+        found = _apply_edits("your memory", memory.body, edits, BODY_CHARACTERS, _oldest_lines(memory))
         amend_memory(
             memory, body=found.text, heard=heard, read_at=memory.version, instead=found.instead, **write_arguments
         )
-    return add_memory_warnings(review_notice(memory, found.text, context.actor), memory, before, context.actor)
+    return outcome_of_write(memory, before, found.text, context.actor, write_arguments["dates"])
 
 
-def _write_block(block: MemoryBlock, edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> str:
+def _write_block(block: MemoryBlock, edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> TextWrite:
     if block.is_read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
-    before, read_at, write_arguments = block.body, block.version, _write_arguments(edits, context)
-    found = _apply_edits(f"the block {block.label}", before, edits, BLOCK_CHARACTERS, _oldest_lines(block))
+    before, read_at, write_arguments = TextState.of(block), block.version, _write_arguments(edits, context)
+    found = _apply_edits(f"the block {block.label}", block.body, edits, BLOCK_CHARACTERS, _oldest_lines(block))
     amend_block(block, body=found.text, heard=heard, read_at=read_at, instead=found.instead, **write_arguments)
-    return add_memory_warnings(review_notice(block, found.text, context.actor), block, before, context.actor)
+    return outcome_of_write(block, before, found.text, context.actor, write_arguments["dates"])
 
 
 def _write_arguments(
@@ -220,13 +221,13 @@ def _update_contact_memory(context: ToolContext, arguments: JsonObject) -> str:
         _refuse_removal(profile, edits)
         stands = {name: getattr(profile, name) if profile else "" for name in edits}
         found = {name: _apply_edits(name, stands[name], edits[name], PROFILE_CHARACTERS) for name in edits}
-        values = {name: each.text for name, each in found.items()}
+        values, before = {name: each.text for name, each in found.items()}, TextState.of(profile)
         if profile is None:
-            create_profile(customer, values=values, **write_arguments)
+            profile = create_profile(customer, values=values, **write_arguments)
         else:
             instead = {name: each.instead for name, each in found.items()}
             amend_profile(profile, values=values, read_at=profile.version, instead=instead, **write_arguments)
-        return WAITS_FOR_APPROVAL if memory_review_of(actor) is MemoryReview.ALL else SAVED
+        return describe_profile_write(profile, before, values, actor, write_arguments["dates"])
 
 
 def _profile(actor: Actor, customer: str) -> CustomerProfile | None:

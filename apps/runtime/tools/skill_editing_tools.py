@@ -224,6 +224,10 @@ def _change_skill(context: ToolContext, arguments: JsonObject, values: Mapping[s
             return _describe_proposal(proposal, context)
         amend_skill(skill, values=values, read_at=read_at, **act_arguments)
         context.shown.add(shown_key(skill))
+    if skill.version == read_at:
+        return (
+            f"Nothing changed; draft {skill.pk} “{skill.name}” reads so already. It is version {skill.version} still."
+        )
     return f"Draft {skill.pk} “{skill.name}” is changed; it is version {skill.version} now and waits for an operator."
 
 

@@ -20,7 +20,7 @@ from apps.prompt.tables_and_charts import (
 )
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
 
-FIGURE_SHOWN: Final = "It is shown with your reply. Do not repeat its numbers; say in a sentence what they mean."
+FIGURE_SHOWN: Final = "It is part of your reply now. Do not repeat its numbers; say in a sentence what they mean."
 
 
 def _show_figure(tool: str, context: ToolContext, arguments: JsonObject) -> str:

@@ -2,7 +2,12 @@
 
 import pytest
 
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.models import Proposal
+from apps.governance.proposals.actions import reject_proposal
+from apps.memory.actions import amend_memory
 from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.tenants.actions import create_agent
 from tests.support.drivers.rest_client import RestClient, agent_client, person_client
 from tests.support.worlds.world import World, make_memory, make_profile, make_world
@@ -113,6 +118,21 @@ def test_lines_that_wait_for_a_person_are_answered_as_accepted_with_where_they_w
     assert answer.body["notice"]
     waits = person_client(world.operator_user).get(answer.headers["Location"]).body
     assert "Mondays are busy." in str(waits["content"])
+
+
+@pytest.mark.django_db
+def test_a_line_that_was_turned_down_before_is_not_answered_as_waiting_beside_another_that_waits() -> None:
+    # Z-19
+    world = make_world(memory_review=MemoryReview.TAINTED)
+    memory, line, other = make_memory(world, ""), "Orders over fifty euros ship free.", "Refunds are paid in cash."
+    amend_memory(memory, actor=world.bot, body=line, heard=ReceivedTexts((line,)))
+    with acting_as(world.operator):
+        rejected = Proposal.objects.visible_to(world.operator).open().get()
+    reject_proposal(rejected, actor=world.operator, reason="Untrue.")
+    amend_memory(memory, actor=world.bot, body=other, heard=ReceivedTexts((other,)))
+    answer = agent_client(world).patch(f"memories/{memory.pk}/", {"body": line})
+    assert (answer.status, "Location" in answer.headers) == (200, False)
+    assert answer.body["notice"].startswith("A person turned this down before, so it is not saved")
 
 
 @pytest.mark.django_db

@@ -8,10 +8,10 @@ from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines
 from apps.prompt.memory_lines.write_holds import (
     HeldLine,
     MemoryReview,
+    find_unsaved_parts,
     merge_lines,
     repeated_lines,
     split_write,
-    write_feedback,
 )
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS, ReceivedTexts, RepeatedSource
 
@@ -73,9 +73,10 @@ def test_the_agent_is_told_what_became_of_its_lines(
     sent: str, stands: str, refused: frozenset[str], message: str
 ) -> None:
     # Z-19
-    feedback = write_feedback(sent, stands, refused)
+    feedback = find_unsaved_parts(sent, stands, refused).notice
     assert message in feedback
     assert bool(feedback) is bool(message)
+    assert find_unsaved_parts(sent, stands, refused).is_pending is (bool(message) and "turned this down" not in message)
 
 
 @given(LINES, LINES, LINES)

@@ -30,7 +30,7 @@ from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import Agent
 from apps.webhooks.models import Delivery
-from tests.support.drivers.conversation import lines, prompt, reply, tool
+from tests.support.drivers.conversation import calls, lines, prompt, reply, tool
 from tests.support.factories.delegations import (
     TASK,
     ask_billing,
@@ -132,6 +132,8 @@ def test_what_is_passed_on_by_the_tool_is_the_answer_once(world: World, standin:
     assert turn.outcome == Outcome.REPLIED
     assert received_answers(world, parent) == [("answer", DEBT_ANSWER)]
     assert lines(world, child.pk)[-1] == ("agent", DEBT_ANSWER)
+    # The tool itself sends nothing; a colleague may have to read the answer first.
+    assert str(calls(world, turn)[0]["result"]).startswith("Noted, not sent yet.")
 
 
 def test_a_run_of_a_schedule_that_asks_waits_for_the_answer_and_posts_nowhere(world: World, standin: StandIn) -> None:

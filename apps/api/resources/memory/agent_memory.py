@@ -38,7 +38,7 @@ from apps.memory.actions import (
 )
 from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.memory.write_holds import review_notice
+from apps.memory.write_holds import unsaved_parts
 from apps.runtime.taint_attribution import heard_texts_of_agent
 
 BLOCK_VALUES = ("label", "body", "is_read_only", "is_pinned")
@@ -139,10 +139,10 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
             return self.answer(block.pk, sent.ignored, notice=add_memory_warnings("", block, before, self.actor))
         body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        notice = review_notice(block, body, self.actor)
-        waits = self.waiting_about(block, notice)
+        unsaved = unsaved_parts(block, body, self.actor)
+        waits = self.waiting_about(block) if unsaved.is_pending else None
         return self.answer(
-            block.pk, sent.ignored, notice=add_memory_warnings(notice, block, before, self.actor), waits=waits
+            block.pk, sent.ignored, notice=add_memory_warnings(unsaved.notice, block, before, self.actor), waits=waits
         )
 
     date_line = line_dates_action(set_block_line_dates, MemoryBlockSerializer)
@@ -222,9 +222,11 @@ class MemoryView(VersionedViewSet[AgentMemory]):
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
-        notice = review_notice(memory, body, self.actor)
-        waits = self.waiting_about(memory, notice)
-        return self.answer(memory.pk, sent.ignored, 201, add_memory_warnings(notice, memory, "", self.actor), waits)
+        unsaved = unsaved_parts(memory, body, self.actor)
+        waits = self.waiting_about(memory) if unsaved.is_pending else None
+        return self.answer(
+            memory.pk, sent.ignored, 201, add_memory_warnings(unsaved.notice, memory, "", self.actor), waits
+        )
 
     @extend_schema(
         request=UpdateMemoryBody,
@@ -236,10 +238,10 @@ class MemoryView(VersionedViewSet[AgentMemory]):
         sent = UpdateMemoryBody.read(request, self.actor, memory)
         before, body, heard = memory.body, sent.values["body"], heard_texts_of_agent(self.actor)
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        notice = review_notice(memory, body, self.actor)
-        waits = self.waiting_about(memory, notice)
+        unsaved = unsaved_parts(memory, body, self.actor)
+        waits = self.waiting_about(memory) if unsaved.is_pending else None
         return self.answer(
-            memory.pk, sent.ignored, notice=add_memory_warnings(notice, memory, before, self.actor), waits=waits
+            memory.pk, sent.ignored, notice=add_memory_warnings(unsaved.notice, memory, before, self.actor), waits=waits
         )
 
     date_line = line_dates_action(set_memory_line_dates, AgentMemorySerializer)

@@ -144,7 +144,7 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
         sent = CreateProfileBody.read(request, self.actor)
         profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*PROFILE_TEXTS))
         notice = _pending_notice(profile, sent)
-        waits = self.waiting_about(profile, notice)
+        waits = self.waiting_about(profile) if notice else None
         return self.answer(profile.pk, sent.ignored, 201, add_profile_warnings(notice, profile, {}), waits)
 
     @extend_schema(
@@ -158,7 +158,7 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
         before = profile_texts(profile)
         amend_profile(profile, actor=self.actor, values=sent.only(*PROFILE_TEXTS), read_at=sent.read_at)
         notice = _pending_notice(profile, sent)
-        waits = self.waiting_about(profile, notice)
+        waits = self.waiting_about(profile) if notice else None
         return self.answer(profile.pk, sent.ignored, notice=add_profile_warnings(notice, profile, before), waits=waits)
 
     @extend_schema(responses=ProfileLineSerializer(many=True), filters=False)
