@@ -32,6 +32,8 @@ COPY --from=build /srv/preceptor/apps apps
 COPY --from=build /srv/preceptor/templates templates
 COPY --from=build /srv/preceptor/static static
 COPY --from=build /srv/preceptor/staticfiles staticfiles
+# The page at /docs/errors.
+COPY docs/errors.md docs/errors.md
 ENV PATH=/srv/preceptor/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER preceptor
 EXPOSE 8000

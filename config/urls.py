@@ -4,6 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from apps.api.openapi.error_reference import error_reference
 from apps.api.resources.skills.skill_attachments import download_attachment
 from apps.console.site import site
 from apps.operations.metrics import metrics
@@ -22,6 +23,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", metrics),
     path("api/v1/", include("apps.api.urls")),
     path("files/<str:token>", download_attachment, name="file"),
+    path("docs/errors", error_reference, name="error-reference"),
     path("admin/", site.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

@@ -2,13 +2,19 @@
 
 import base64
 import json
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.test import Client
 
+from apps.api.openapi.error_reference import DOCUMENT
+from apps.api.protocol.problem_details import TITLES
 from apps.api.protocol.request_bodies import BODY_BYTES
+from apps.launcher.data_folders import PROJECT
 from tests.support.drivers.rest_client import Answer, RestClient
+from tests.support.image_files import image_files
 from tests.support.worlds.world import World, make_persona, make_skill
 
 MEMBERS = {"type", "title", "status", "detail", "code", "instance"}
@@ -27,6 +33,22 @@ def test_problem_says_where_and_what(bot: RestClient) -> None:
     answer = bot.get("skills/999999/")
     assert_problem(answer, 404, "not_found")
     assert answer.body["instance"] == "/api/v1/skills/999999/"
+
+
+def test_type_of_a_problem_is_an_address_that_explains_it(bot: RestClient, client: Client) -> None:
+    address, _, anchor = bot.get("skills/999999/").body["type"].partition("#")
+    page = client.get(address)
+    assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    anchors = re.findall(r' id="([^"]+)"', page.content.decode())
+    assert anchor in anchors
+    assert set(anchors) >= {*TITLES}
+    # Codes in tables and lists, and the target of a link within the page.
+    assert {"overloaded", "day_budget_spent", "refused", "model-failures"} <= set(anchors)
+    assert "schedules.md" not in page.content.decode()
+
+
+def test_image_has_the_page_of_errors() -> None:
+    assert DOCUMENT.relative_to(PROJECT) in image_files()
 
 
 @pytest.mark.parametrize("row_id", ["x", "1.5", "-1", "0x1", "9" * 19, "9" * 5000, "1%00", "²"])
