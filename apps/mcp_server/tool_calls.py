@@ -98,9 +98,8 @@ def answer_data(answered: ApiResponse, *, is_single: bool = False) -> dict[str, 
         data = {**data, "attachments": [_absolute_link(file) for file in data["attachments"]]}
     if answered.status == 202:
         data = {**data, "is_pending_review": True}
-        found = PROPOSAL_PATH.search(answered.location)
-        # If the response is the proposal itself, its id does not belong to another row.
-        data["proposal_id"] = int(found[1]) if found else data["id"]
+        if found := PROPOSAL_PATH.search(answered.location):
+            data["proposal_id"] = int(found[1])
     return dict(data)
 
 

@@ -114,6 +114,10 @@ def test_what_is_governed_there_is_governed_here(theirs: McpTestServer, world: W
     assert forged.code == "nothing_permitted"
     waits = theirs.call(world.token, "update_skill", {"id": approved.pk, "record": {"body": "New."}}).data
     assert waits["isPendingReview"] is True
+    assert (waits["_id"], waits["name"], waits["body"]) == (str(approved.pk), approved.title, approved.body)
+    with acting_as(world.operator):
+        revision = Proposal.objects.visible_to(world.operator).open().get(kind=Proposal.Kind.SKILL_REVISION)
+    assert waits["proposalId"] == revision.pk
 
 
 def test_a_conversation_is_resolved_by_its_thread(theirs: McpTestServer, world: World) -> None:

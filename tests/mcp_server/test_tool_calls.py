@@ -109,6 +109,7 @@ def test_a_change_of_an_approved_skill_is_pending_review(mcp_server: McpTestServ
     # R019, Z-3
     skill = make_skill(world, "approved")
     result = mcp_server.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
+    assert (result.data["id"], result.data["version"]) == (skill.pk, skill.version)
     assert result.data["is_pending_review"] is True
     with acting_as(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get(pk=result.data["proposal_id"])

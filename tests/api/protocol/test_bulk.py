@@ -91,7 +91,9 @@ def test_what_waits_for_a_person_says_where(world: World, bot: RestClient) -> No
         bot, "skills", {"action": "update", "id": skill.pk, "body": {"body": "## Procedure\nSay hello."}}
     )
     assert result_statuses(answer) == [202]
-    assert answer.body["results"][0]["row"]["kind"] == "skill.revision"
+    [result] = answer.body["results"]
+    [proposal] = bot.get("proposals/?kind=skill.revision").body["results"]
+    assert (result["row"]["id"], result["location"]) == (skill.pk, f"/api/v1/proposals/{proposal['id']}")
 
 
 def test_nobody_approves_a_skill_among_others(world: World, operator: RestClient) -> None:

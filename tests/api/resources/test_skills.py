@@ -172,9 +172,12 @@ def test_agent_edit_of_an_approved_skill_waits_as_a_proposal(
     # Z-3
     skill = make_skill(world, "approved")
     answer = bot.patch(f"skills/{skill.pk}/", {"body": "A better way.", "status": "draft", "version": skill.version})
-    assert (answer.status, answer.body["kind"], answer.body["state"]) == (202, "skill.revision", "open")
+    assert (answer.status, answer.body["id"], answer.body["version"]) == (202, skill.pk, skill.version)
     assert answer.body["ignored_fields"] == ["status"]
-    assert answer.body["base_sha256"] == skill.content_sha256
+    assert answer.body["notice"] == "The skill stays as it is until a person has agreed to the revision."
+    proposal = bot.get(answer.headers["Location"]).body
+    assert (proposal["kind"], proposal["state"], proposal["target_id"]) == ("skill.revision", "open", skill.pk)
+    assert proposal["base_sha256"] == skill.content_sha256
     assert operator.get(f"skills/{skill.pk}/").body["body"] == skill.body
 
 

@@ -32,7 +32,6 @@ from apps.api.protocol.request_bodies import (
 )
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.api.resources.review.proposal_serializers import ProposalSerializer
 from apps.api.resources.skills.skill_attachments import AttachmentSerializer
 from apps.api.resources.skills.skill_curation import CurationFilters, CurationSerializer, refuse_agents
 from apps.governance.actors import Actor
@@ -159,11 +158,14 @@ class SkillSerializer(SkillSummarySerializer):
             *APPROVAL_FIELDS,
             *QUARANTINE_FIELDS,
             *STAMP_FIELDS,
+            "notice",
             "ignored_fields",
         )
         read_only_fields = fields
 
 
+REVISION_PENDING_TEXT = "The revision waits for a person. `Location` is the proposal, and the skill is unchanged."
+REVISION_PENDING_NOTICE = "The skill stays as it is until a person has agreed to the revision."
 RESPONSE_FIELDS = frozenset(SkillSerializer.Meta.fields)
 
 
@@ -290,7 +292,7 @@ class SkillView(VersionedViewSet[Skill]):
 
     @extend_schema(
         request=UpdateSkillBody,
-        responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
+        responses={200: SkillSerializer, 202: OpenApiResponse(SkillSerializer, REVISION_PENDING_TEXT)},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit a draft, or revise an approved skill as a person; an agent proposes the revision."""
@@ -298,14 +300,11 @@ class SkillView(VersionedViewSet[Skill]):
         sent = UpdateSkillBody.read(request, self.actor, skill)
         refuse_stale(skill, sent.read_at)
         proposal = change_skill(skill, sent, actor=self.actor)
-        if proposal is not None:
-            context = {**self.get_serializer_context(), "ignored_fields": list(sent.ignored)}
-            return Response(ProposalSerializer(proposal, context=context).data, status=202)
-        return self.answer(skill.pk, sent.ignored)
+        return self.answer(skill.pk, sent.ignored, notice=REVISION_PENDING_NOTICE if proposal else "", waits=proposal)
 
     @extend_schema(
         request=UpdateSkillBody,
-        responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
+        responses={200: SkillSerializer, 202: OpenApiResponse(SkillSerializer, REVISION_PENDING_TEXT)},
     )
     def update(self, request: Request, pk: str) -> Response:
         """Replace the row: send every text."""

@@ -43,7 +43,8 @@ def patch_id(world: World, bot: RestClient) -> int:
 def revision_id(world: World, bot: RestClient) -> int:
     """The open proposal of the agent for an approved skill."""
     skill = make_skill(world, "approved")
-    return int(bot.patch(f"skills/{skill.pk}/", {"body": "A better way."}).body["id"])
+    answer = bot.patch(f"skills/{skill.pk}/", {"body": "A better way."})
+    return int(answer.headers["Location"].rpartition("/")[2])
 
 
 @pytest.fixture
