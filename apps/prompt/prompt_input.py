@@ -12,6 +12,9 @@ from typing import Final
 SEPARATOR: Final = "\n\n---\n\n"
 DEFAULT_TIER: Final = 2
 TIERS: Final = (1, 2, 3, 4)
+# From these tiers on, a prompt shows due reminders, and tasks and scratch notes (R168).
+REMINDER_TIER: Final = 2
+NOTEBOOK_TIER: Final = 4
 
 
 class Slot(IntEnum):
@@ -193,11 +196,13 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """What earlier conversations recorded about one customer, and the agent's reminders about the customer (R177)."""
+    """What earlier conversations recorded about one customer, and the agent's notebook about the customer (R177)."""
 
     preferences: Passage | None = None
     notes: Passage | None = None
     reminders: tuple[Passage, ...] = ()
+    tasks: tuple[Passage, ...] = ()
+    scratch: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +316,8 @@ def _field_passages(held: IdentityCardInput | PersonaInput | None) -> Iterator[P
 
 def _profile_passages(profile: ProfileInput | None) -> Iterator[Passage]:
     if profile is not None:
-        yield from (*_as_tuple(profile.preferences), *_as_tuple(profile.notes), *profile.reminders)
+        yield from (*_as_tuple(profile.preferences), *_as_tuple(profile.notes))
+        yield from (*profile.reminders, *profile.tasks, *profile.scratch)
 
 
 def _memory_passages(memory: MemoryInput | None) -> Iterator[Passage]:

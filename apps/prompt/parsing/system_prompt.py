@@ -63,7 +63,7 @@ _SKILLS: Final = {SKILL_TITLE: "skill", INVOKABLE_TITLE: "invokable"}
 _MEMORY_ORDER: Final = ("block", "short", "mid", "reminders", "long", "tier", "scratch", "tasks")
 _MEMORY: Final = {({"block": BLOCK_TITLE} | MEMORY_TITLES)[name]: name for name in _MEMORY_ORDER}
 _REPEATABLE_SECTIONS: Final = frozenset({"block", "skill"})
-_PROFILE_FIELDS: Final = frozenset({"preferences", "notes", "reminders"})
+_PROFILE_FIELDS: Final = frozenset({"preferences", "notes", "reminders", "tasks", "scratch"})
 _SLOT_ORDERS: Final = (
     (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
     (Slot.CONTRACT, Slot.PERSONA, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
@@ -265,7 +265,7 @@ def _profile(cursor: Cursor) -> Iterator[ParsedSection]:
         case [dict(known)] if known and not known.keys() - _PROFILE_FIELDS:
             yield ParsedSection("profile", data=data)
         case _:
-            raise cursor.refusal("A profile is one object with preferences, notes or reminders")
+            raise cursor.refusal("A profile is one object with preferences, notes, reminders, tasks or scratch notes")
 
 
 _READERS: Final[Mapping[Slot, Callable[[Cursor], Iterator[ParsedSection]]]] = {

@@ -11,7 +11,7 @@ from apps.prompt.instruction_texts import (
     TIER_LINE,
     UNAPPROVED_MEMORY_LEAD,
 )
-from apps.prompt.prompt_input import TIERS, MemoryInput, Passage, PinnedBlock, Slot
+from apps.prompt.prompt_input import NOTEBOOK_TIER, TIERS, MemoryInput, Passage, PinnedBlock, Slot
 from apps.prompt.rendering.data_fences import fence_segments, scrub, text_payload
 from apps.prompt.rendering.passages import (
     LINE_BREAK,
@@ -56,8 +56,8 @@ def render_memory_slot(memory: MemoryInput | None, tier: int, scribe: PassageRen
         _section("long", memory.long, LONG_MEMORY_CHARACTERS, scribe) if tier >= 3 else [],
     ]
     notes = [
-        _section("scratch", memory.scratch, SECTION_CHARACTERS, scribe) if tier >= 4 else [],
-        _section("tasks", memory.tasks, SECTION_CHARACTERS, scribe, _bullet_line) if tier >= 4 else [],
+        _section("scratch", memory.scratch, SECTION_CHARACTERS, scribe) if tier >= NOTEBOOK_TIER else [],
+        _section("tasks", memory.tasks, SECTION_CHARACTERS, scribe, _bullet_line) if tier >= NOTEBOOK_TIER else [],
     ]
     is_known = any(known) or any(notes)
     return titled_slot("memory", SLOT_TITLES[Slot.MEMORY], [*known, _tier_section(tier), *notes]) if is_known else []

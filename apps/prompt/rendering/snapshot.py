@@ -23,6 +23,7 @@ from apps.prompt.instruction_texts import (
     SLOT_TITLES,
 )
 from apps.prompt.prompt_input import (
+    NOTEBOOK_TIER,
     TIERS,
     Disclosure,
     Flavour,
@@ -153,13 +154,23 @@ def _has_any_text(given: PromptInput) -> bool:
 
 
 def _profile(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
-    """Return the customer's profile, from tier 2 on, always as data, because a customer can influence it (R089)."""
+    """Return the customer's profile, from tier 2 on, always as data, because a customer can influence it (R089).
+
+    Tier 4 adds the tasks and scratch notes about the customer (R168).
+    """
     if given.tier == 1:
         return []
     profile = given.profile or ProfileInput()
     runs = {"preferences": scribe.passage(profile.preferences), "notes": scribe.passage(profile.notes)}
     known = {name: run for name, run in runs.items() if run}
-    reminders = [line_segments(each.text, each.source) for each in scribe.each(profile.reminders, SECTION_CHARACTERS)]
-    lists = {"reminders": reminders} if reminders else {}
+    noted = {"reminders": profile.reminders}
+    if given.tier >= NOTEBOOK_TIER:
+        noted |= {"tasks": profile.tasks, "scratch": profile.scratch}
+    runs_of_notes = {name: _note_lines(passages, scribe) for name, passages in noted.items()}
+    lists = {name: lines for name, lines in runs_of_notes.items() if lines}
     sections = [[_PROFILE_LEAD], fence_segments([object_payload(known, lists)])] if known or lists else []
     return titled_slot("profile", SLOT_TITLES[Slot.PROFILE], sections)
+
+
+def _note_lines(notes: Iterable[Passage], scribe: PassageRenderer) -> list[SegmentList]:
+    return [line_segments(each.text, each.source) for each in scribe.each(notes, SECTION_CHARACTERS)]

@@ -33,24 +33,21 @@ from apps.tenants.models import Agent, TenantSettings
 
 @dataclass(frozen=True, slots=True)
 class PromptNotes:
-    """The notes that a session shows: those about no customer, by kind, and the reminders about the session's customer."""
+    """Notes that a session shows, by kind."""
 
     reminders: tuple[Passage, ...]
     scratch: tuple[Passage, ...]
     tasks: tuple[Passage, ...]
-    of_customer: tuple[Passage, ...]
 
 
-def select_notes(notes: Iterable[Note], now: datetime) -> PromptNotes:
-    """Choose the notes to show. Notes about a customer are kept separate from the agent's general notes (R007)."""
+def select_notes(notes: Iterable[Note], now: datetime, *, of_customer: bool) -> PromptNotes:
+    """Choose the notes to show: those about the session's customer, or those about no customer (R007)."""
     shown = [note for note in notes if note.kind != Note.Kind.REMINDER or is_due(note.due_at, now)]
-    of_all = [note for note in shown if not note.end_user_key]
-    theirs = [note for note in shown if note.end_user_key and note.kind == Note.Kind.REMINDER]
     reminders, scratch, tasks = (
-        tuple(_note_passage(note) for note in of_all if note.kind == kind)
+        tuple(_note_passage(note) for note in shown if note.kind == kind and bool(note.end_user_key) == of_customer)
         for kind in (Note.Kind.REMINDER, Note.Kind.SCRATCH, Note.Kind.TASK)
     )
-    return PromptNotes(reminders, scratch, tasks, tuple(map(_note_passage, theirs)))
+    return PromptNotes(reminders, scratch, tasks)
 
 
 def _note_passage(row: Note) -> Passage:
@@ -134,7 +131,8 @@ def _find_authors(rows: SourceRows, tenant_id: int, moment: datetime | None) -> 
 
 def build_prompt_input(rows: SourceRows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
     """Build the prompt input from the rows, for a session that opens `now`."""
-    agent, noted = rows.agent, select_notes(rows.notes, now)
+    agent = rows.agent
+    of_all, of_customer = (select_notes(rows.notes, now, of_customer=which) for which in (False, True))
     settings = next(iter(rows.settings), TenantSettings())
     return values.PromptInput(
         agent_key=agent.key,
@@ -152,8 +150,8 @@ def build_prompt_input(rows: SourceRows, known: Stamps, wrote: Writers, now: dat
         agent_rules=_rules(rows, known, of_agent=True),
         skills=_skills(rows, wrote),
         invokable=_invokable(rows, known),
-        memory=_memory(rows, known, wrote, noted, now),
-        profile=_profile(rows, known, noted, now),
+        memory=_memory(rows, known, wrote, of_all, now),
+        profile=_profile(rows, known, of_customer, now),
         skills_guidance=True,
     )
 
@@ -259,9 +257,10 @@ def _tier_passage(row: MemoryTier) -> Passage:
 def _profile(rows: SourceRows, known: Stamps, noted: PromptNotes, now: datetime) -> values.ProfileInput | None:
     row = next(iter(rows.profiles), None)
     if row is None:
-        return values.ProfileInput(reminders=noted.of_customer) if noted.of_customer else None
+        profile = values.ProfileInput(reminders=noted.reminders, tasks=noted.tasks, scratch=noted.scratch)
+        return profile if profile != values.ProfileInput() else None
     preferences, notes = (_profile_passage(row, name, known, now) for name in ("preferences", "notes"))
-    return values.ProfileInput(preferences, notes, noted.of_customer)
+    return values.ProfileInput(preferences, notes, noted.reminders, noted.tasks, noted.scratch)
 
 
 def _profile_passage(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from apps.governance.actors import Actor
@@ -16,13 +17,14 @@ from apps.governance.errors import Invalid, NotVisible
 from apps.llm.model_backend import Json, JsonObject
 from apps.notebook.actions import drop_note, finish_note, write_note
 from apps.notebook.models import Note
-from apps.notebook.rules import SCRATCH_LIFETIME, TEXT_CHARACTERS
+from apps.notebook.rules import SCRATCH_LIFETIME, TEXT_CHARACTERS, is_due
 from apps.prompt.builtin_tools import FINISH_NOTE, LIST_NOTES, WRITE_NOTE
+from apps.prompt.prompt_input import NOTEBOOK_TIER, REMINDER_TIER
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import clean
 from apps.runtime.taint_attribution import heard_texts, taint_of_text
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer, whole_number
-from apps.tenants.models import TenantSettings
+from apps.tenants.models import Agent, TenantSettings
 
 DONE: Final = "done"
 DROPPED: Final = "dropped"
@@ -67,12 +69,18 @@ def _write_note(context: ToolContext, arguments: JsonObject) -> str:
             conversation_id=context.conversation.pk,
             taint=taint_of_text(text, heard_texts(context.conversation, actor=actor)),
         )
-    audience = (
-        f"told in sessions with {ABOUT_CUSTOMER} alone"
-        if note.end_user_key
-        else f"told in sessions of {ABOUT_EVERYTHING}"
-    )
-    return f"Noted as {note.pk}; {audience}, from the next one on."
+        tier = Agent.objects.values_list("context_tier", flat=True).get(pk=context.agent_id)
+    audience = f"in sessions with {ABOUT_CUSTOMER} alone" if note.end_user_key else "in all your sessions"
+    return f"Noted as {note.pk}. {_place_of_note(note, tier)}, {audience}."
+
+
+def _place_of_note(note: Note, tier: int) -> str:
+    """Say where the agent will read the note, which depends on its kind and on the agent's context tier."""
+    if tier < (REMINDER_TIER if note.kind == Note.Kind.REMINDER else NOTEBOOK_TIER):
+        return f"Your prompt does not show it; {LIST_NOTES} does"
+    if note.kind == Note.Kind.REMINDER and not is_due(note.due_at, timezone.now()):
+        return "Your prompt shows it from the first session on that begins after it is due"
+    return "Your prompt shows it from the next session on"
 
 
 def _parse_moment(written: str, zone: ZoneInfo) -> datetime:
@@ -114,7 +122,7 @@ NOTEBOOK_TOOLS: Final = (
     ),
     BuiltinTool(
         WRITE_NOTE,
-        "Note something for later. While you answer a customer the note is about them and told with them alone.",
+        "Note something for later. While you answer a customer the note is about them and shown with them alone.",
         {
             "kind": "",
             "text": f"One to a few lines, {TEXT_CHARACTERS} characters at most.",
@@ -127,8 +135,9 @@ NOTEBOOK_TOOLS: Final = (
             "kind": {
                 "type": "string",
                 "enum": [kind.value for kind in Note.Kind],
-                "description": "A reminder is told once it is due, a task until it is done, and scratch is dropped when"
-                f" nobody touches it for {SCRATCH_LIFETIME.days} days.",
+                "description": "A reminder comes up once it is due. A task stays until it is done, and scratch is dropped when"
+                f" nobody touches it for {SCRATCH_LIFETIME.days} days. The answer says whether your prompt shows the note;"
+                f" {LIST_NOTES} always does.",
             }
         },
     ),

@@ -12,6 +12,7 @@ from apps.prompt.instruction_texts import CARD_LABELS, TIER_DESCRIPTIONS, TIER_L
 from apps.prompt.parsing.system_prompt import ParsedSection
 from apps.prompt.parsing.user_turn import ParsedEvent, ParsedTurn
 from apps.prompt.prompt_input import (
+    NOTEBOOK_TIER,
     EventKind,
     MemoryInput,
     Passage,
@@ -63,7 +64,7 @@ def expected_sections(given: PromptInput) -> Slots:
         Slot.CONTRACT: list(_contract(given)),
         Slot.SKILLS: list(_skills(given)),
         Slot.MEMORY: list(_memory(given.memory or MemoryInput(), given.tier)) if given.tier > 1 else [],
-        Slot.PROFILE: list(_profile(given.profile or ProfileInput())) if given.tier > 1 else [],
+        Slot.PROFILE: list(_profile(given.profile or ProfileInput(), given.tier)) if given.tier > 1 else [],
     }
     return {slot: sections for slot, sections in slots.items() if sections}
 
@@ -196,14 +197,14 @@ def _memory_section(name: str, passages: Iterable[Passage], cap: int, label: str
         yield ParsedSection(name, label, prose, data)
 
 
-def _profile(profile: ProfileInput) -> Iterator[ParsedSection]:
+def _profile(profile: ProfileInput, tier: int) -> Iterator[ParsedSection]:
     texts = {"notes": _text(profile.notes), "preferences": _text(profile.preferences)}
-    reminders = [
-        text
-        for text, _ in _capped_texts(profile.reminders, text_limits.SECTION_CHARACTERS, text_limits.SECTION_CHARACTERS)
-    ]
     known: dict[str, Json] = {name: text for name, text in texts.items() if text}
-    if known := known | ({"reminders": reminders} if reminders else {}):
+    for name in ("reminders", "tasks", "scratch") if tier >= NOTEBOOK_TIER else ("reminders",):
+        capped = _capped_texts(getattr(profile, name), text_limits.SECTION_CHARACTERS, text_limits.SECTION_CHARACTERS)
+        if noted := [text for text, _ in capped]:
+            known[name] = noted
+    if known:
         yield ParsedSection("profile", data=(known,))
 
 
