@@ -217,6 +217,8 @@ def lock_row(row: Governed, read_at: int | None) -> None:
     All code locks in the same order: first the row that a proposal would change, then the proposal.
     """
     queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
+    # Without names, `select_related` would load every foreign key; None loads none.
+    queryset = queryset.select_related(*row.named_after or (None,))
     stored = queryset.filter(pk=row.pk).order_by("pk").first()
     if stored is None:
         raise NotVisible(f"There is no such {row._meta.verbose_name}, or you may no longer change it.")
@@ -245,6 +247,8 @@ def _copy_stored_values(row: Governed, stored: Governed) -> None:
             row.__dict__[column.attname] = value
         else:
             setattr(row, column.attname, value)
+    for name in row.named_after:
+        row._state.fields_cache[name] = stored._state.fields_cache[name]
 
 
 def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str], adding: bool) -> None:
@@ -304,7 +308,7 @@ def _write_change_record(change: PendingChange, row: Governed, subject_id: int, 
         act=change.act.value,
         subject_type=row._meta.label_lower,
         subject_id=subject_id,
-        subject_label=str(subject_id) if row.named_by_customer else str(row)[:200],
+        subject_label=str(subject_id) if row.named_by_customer else row.stored_label,
         actor_role=change.actor.role.value,
         actor_label=change.actor.label,
         actor_user_id=change.actor.user_id,

@@ -146,7 +146,7 @@ def _group_by_row(records: Iterable[ChangeRecord]) -> Iterator[Descendant]:
 
 def _make_descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descendant:
     model = cast("type[Governed]", apps.get_model(kind))
-    row = model._base_manager.filter(pk=pk).first()
+    row = model._base_manager.select_related(*model.named_after or (None,)).filter(pk=pk).first()
     texts = _LINE_FIELDS.get(model, ())
     lines = tuple(dict.fromkeys(line for record in records for line in _added_lines(record, texts)))
     live = distinct_lines("\n".join(str(getattr(row, name)) for name in texts)) if row is not None else frozenset()

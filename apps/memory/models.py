@@ -163,6 +163,7 @@ class MemoryTier(Governed):
     updated_by = models.CharField(max_length=200, default=DISTILLER, editable=False)
 
     noun = "tier"
+    named_after = ("agent",)
     objects = GovernedQuerySet["MemoryTier"].as_manager()
 
     class Meta(Governed.Meta):
@@ -177,7 +178,7 @@ class MemoryTier(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_tier_display()} of agent {self.agent_id}"
+        return f"{self.get_tier_display()}{self.of_agent}"
 
     @property
     def told(self) -> str:
@@ -233,6 +234,7 @@ class AgentMemory(Governed):
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
 
     noun = "memory"
+    named_after = ("agent",)
     objects = GovernedQuerySet["AgentMemory"].as_manager()
 
     class Meta(Governed.Meta):
@@ -246,7 +248,7 @@ class AgentMemory(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Memory of agent {self.agent_id}"
+        return f"Memory{self.of_agent}"
 
     @property
     def is_approved(self) -> bool:

@@ -24,6 +24,8 @@ from apps.personas.rules import (
 from apps.tenants.models import validate_timezone
 
 SECTION_CHARACTERS = 20_000
+# The length of a label that begins a rule.
+LABEL_CHARACTERS = 80
 SECTIONS = ("identity", "style", "avoid", "defaults", "goals")
 CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
@@ -83,6 +85,7 @@ class Persona(Governed):
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "persona"
+    named_after = ("agent",)
     objects = PersonaQuerySet.as_manager()
 
     class Meta(Governed.Meta):
@@ -99,7 +102,7 @@ class Persona(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Persona of agent {self.agent_id}"
+        return f"Persona{self.of_agent}"
 
     @property
     def sha256(self) -> str:
@@ -134,6 +137,7 @@ class PersonaOverlay(Governed):
     text = _section_field("Adds to the persona and is read after it. Empty, there is no overlay.")
 
     noun = "overlay"
+    named_after = ("agent",)
     objects = GovernedQuerySet["PersonaOverlay"].as_manager()
 
     class Meta(Governed.Meta):
@@ -148,7 +152,7 @@ class PersonaOverlay(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Overlay of agent {self.agent_id}"
+        return f"Overlay{self.of_agent}"
 
 
 class MemberOverlay(Governed):
@@ -167,6 +171,7 @@ class MemberOverlay(Governed):
     )
 
     noun = "member_overlay"
+    named_after = ("agent",)
     objects = MemberOverlayQuerySet.as_manager()
 
     class Meta(Governed.Meta):
@@ -186,7 +191,7 @@ class MemberOverlay(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Overlay of member {self.member_user_id} for agent {self.agent_id}"
+        return f"Overlay of member {self.member_user_id}{self.of_agent}"
 
 
 class IdentityCard(Governed):
@@ -214,6 +219,7 @@ class IdentityCard(Governed):
     locale = _line_field(LOCALE_RULE, RegexValidator(LOCALE_PATTERN, LOCALE_RULE), characters=35)
 
     noun = "identity_card"
+    named_after = ("agent",)
     objects = GovernedQuerySet["IdentityCard"].as_manager()
 
     class Meta(Governed.Meta):
@@ -234,7 +240,7 @@ class IdentityCard(Governed):
 
     def __str__(self) -> str:
         line = f" on line {self.line_key}" if self.line_key else ""
-        return f"Identity card of agent {self.agent_id}{line}"
+        return f"Identity card{self.of_agent}{line}"
 
 
 class StandingRuleQuerySet(GovernedQuerySet["StandingRule"]):
@@ -275,6 +281,7 @@ class StandingRule(Governed):
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "rule"
+    named_after = ("agent",)
     objects = StandingRuleQuerySet.as_manager()
 
     class Meta(Governed.Meta):
@@ -288,7 +295,18 @@ class StandingRule(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Rule of agent {self.agent_id}" if self.agent_id else "Rule of the organisation"
+        return f"Rule{self.of_agent}" if self.agent_id else "Rule of the organisation"
+
+    @property
+    def first_words(self) -> str:
+        """The beginning of the rule in quotes, by which people know it."""
+        text = " ".join(self.text.split())
+        return f"“{text}”" if len(text) <= LABEL_CHARACTERS else f"“{text[:LABEL_CHARACTERS]}…”"
+
+    @property
+    def proposal_label(self) -> str:
+        """The rule's first words, because an agent has many rules."""
+        return self.first_words
 
     @property
     def sha256(self) -> str:

@@ -244,8 +244,8 @@ def _row_label(row: Any, keys: Mapping[int, str]) -> str:
     name = (
         getattr(row, "name", "") or getattr(row, "key", "") or getattr(row, "label", "") or getattr(row, "line_key", "")
     )
-    number = f" {row.pk}" if isinstance(row, StandingRule) else ""
-    return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", owner]))
+    quoted = row.first_words if isinstance(row, StandingRule) else f"“{name}”" if name else ""
+    return " ".join(filter(None, [kind, quoted, owner]))
 
 
 def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:

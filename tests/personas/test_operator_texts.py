@@ -162,11 +162,14 @@ def test_goals_are_part_of_what_a_proposal_is_bound_to(world: World) -> None:
 
 
 def test_rows_say_whose_they_are_without_what_they_say(world: World) -> None:
-    agent = f"agent {world.agent.pk}"
+    agent = f"agent {world.agent.key}"
     assert str(make_overlay(world)) == f"Overlay of {agent}"
     assert str(make_identity_card(world)) == f"Identity card of {agent}"
     assert str(make_identity_card(world, line_key="sales")) == f"Identity card of {agent} on line sales"
     assert str(make_rule(world)) == f"Rule of {agent}"
     assert str(make_rule(world, of_agent=False)) == "Rule of the organisation"
+    with acting_as(world.operator):
+        # Without its agent at hand, a row queries no database for its name.
+        assert str(PersonaOverlay.objects.get(agent=world.agent)) == "Overlay"
     assert Persona._meta.verbose_name == "persona"
     assert PersonaOverlay._meta.verbose_name == "overlay"

@@ -27,7 +27,6 @@ AGENT_ROW_NOUNS = {
     Persona: "Persona",
     PersonaOverlay: "Overlay",
     IdentityCard: "Identity card",
-    StandingRule: "Rule",
     AgentMemory: "Memory",
 }
 # Proposals for these rows, or for all agents, are named by their scope.
@@ -57,6 +56,7 @@ TITLES_BY_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     ToolApproval: lambda row: f"{row.tool_name}, asked for by agent {row.agent}",
     EditCluster: lambda row: f"{row}: agent {row.agent}",
     Example: lambda row: f"{row} of agent {row.agent}",
+    StandingRule: lambda row: row.first_words,
     LearningVersion: lambda row: f"{row} of what agent {row.agent} learned",
     SendRule: lambda row: f"{row} for agent {row.agent}",
 }

@@ -140,6 +140,8 @@ class Governed(FSMModelMixin, models.Model):
     unrecorded: ClassVar[frozenset[str]] = frozenset({"version", "updated_at", "created_at"})
     # Fields that triggers fill in; they are read back after each write.
     stamped: ClassVar[tuple[str, ...]] = ()
+    # Foreign keys that the row's label names, such as its agent. They are loaded before the label is stored.
+    named_after: ClassVar[tuple[str, ...]] = ()
     # Change records outlive an erasure, so a row whose label is a customer's address is named by its id in them.
     named_by_customer: ClassVar[bool] = False
     # The version that the next act on this object expects, if a surface received it outside the act's values (If-Match).
@@ -159,6 +161,24 @@ class Governed(FSMModelMixin, models.Model):
         """Delete the row; refused outside a governed write."""
         refuse_ungoverned(type(self))
         return super().delete(*args, **kwargs)
+
+    @property
+    def stored_label(self) -> str:
+        """The row's label for change records and proposals, which keep it."""
+        for name in self.named_after:
+            getattr(self, name)
+        return str(self)[:200]
+
+    @property
+    def proposal_label(self) -> str:
+        """The row's label in a proposal about it."""
+        return self.stored_label
+
+    @property
+    def of_agent(self) -> str:
+        """The end of a label: the agent's key if the agent is loaded, because writing a label must not query the database."""
+        agent = self._state.fields_cache.get("agent")
+        return f" of agent {agent}" if agent else ""
 
     @property
     def agent_concerned(self) -> int | None:

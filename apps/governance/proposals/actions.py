@@ -234,7 +234,7 @@ def _new_proposal(target: Governed, change: ProposedChange) -> Proposal:
 
 
 def _write_proposed_change(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) -> None:
-    row.target_label = str(target)[:200]
+    row.target_label = target.proposal_label
     _set_base(row, ProposalBase(change.base_version, change.base_sha256, change.base_content))
     row.content = dict(change.content)
     row.edited_content, row.edited_by, row.edited_by_id = None, "", None

@@ -322,6 +322,7 @@ class InvokableAgent(Governed):
     )
 
     noun = "invokable"
+    named_after = ("agent", "callee")
     objects = GovernedQuerySet["InvokableAgent"].as_manager()
 
     class Meta(Governed.Meta):
@@ -340,4 +341,5 @@ class InvokableAgent(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"Agent {self.agent_id} may ask agent {self.callee_id}"
+        names = [str(self._state.fields_cache.get(name, "")) for name in self.named_after]
+        return "Agent {} may ask agent {}".format(*names) if all(names) else "Agent handoff"

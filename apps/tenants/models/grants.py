@@ -72,6 +72,7 @@ class AgentGrants(Governed):
     permissions = models.JSONField(default=list, blank=True)
 
     noun = "grant"
+    named_after = ("agent",)
 
     objects = GovernedQuerySet["AgentGrants"].as_manager()
 
@@ -93,7 +94,7 @@ class AgentGrants(Governed):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_role_display()} on agent {self.agent_id}"
+        return f"{self.get_role_display()}{self.of_agent.replace(' of ', ' on ', 1)}"
 
     def clean(self) -> None:
         """Refuse permissions that the role may never have."""

@@ -159,7 +159,15 @@ def test_what_is_proposed_for_a_memory_is_called_by_its_agent(world: World, oper
     propose_memory_text(memory, world)
     page = inbox_text(operator)
     assert "Memory of agent support" in page
-    assert str(memory) not in page
+    assert f"agent {world.agent.pk} " not in page
+
+
+def test_a_rule_is_called_by_its_first_words(world: World, operator: Client) -> None:
+    rule = make_rule(world, f"Never name a rival. {'Be kind. ' * 20}")
+    proposal = propose_rule_change(rule, actor=world.operator, text="Name no rival.")
+    for page in (INBOX, page_of(rule), page_of(proposal)):
+        assert "“Never name a rival. Be kind." in page_words(operator.get(page))
+    assert "Change of a rule for “Never name a rival. Be kind." in inbox_text(operator)
 
 
 @pytest.mark.parametrize("noun", ["persona", "skill", "memory", "block", "profile"])

@@ -7,8 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.models import Proposal
+from apps.governance.models import Proposal, Taint
 from apps.learning.extraction.models import Extraction
+from apps.memory.write_holds import MemoryReviewSplit, hold_for_review
+from apps.personas.actions import amend_rule, propose_rule_change
 from apps.runtime.explain.turn_retrieval import retrievals_of_session
 from apps.skills.proposals import propose_deprecation
 from tests.support.drivers.conversation import run_customer_turn
@@ -16,7 +18,15 @@ from tests.support.drivers.rest_client import Answer, RestClient, answer_event
 from tests.support.factories.expired_proposals import let_run_out
 from tests.support.factories.lessons import make_version
 from tests.support.servers.standin_model import StandIn, standin, standing_in
-from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_skill
+from tests.support.worlds.world import (
+    World,
+    make_conversation,
+    make_event,
+    make_memory,
+    make_persona,
+    make_rule,
+    make_skill,
+)
 
 __all__ = ["standin", "standing_in"]
 
@@ -51,6 +61,29 @@ def revision_id(world: World, bot: RestClient) -> int:
 def deprecation_id(world: World) -> int:
     """The open proposal of the agent to retire a skill."""
     return propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody needs it.").pk
+
+
+def test_proposals_and_the_audit_log_name_agents_and_rules_as_people_know_them(
+    world: World, bot: RestClient, operator: RestClient, patch_id: int
+) -> None:
+    rule = make_rule(world, "Never  name\n a rival.", of_agent=True)
+    propose_rule_change(rule, actor=world.operator, text="Name no rival.")
+    memory = make_memory(world)
+    with acting_as(world.bot):
+        hold_for_review(memory, MemoryReviewSplit("", Taint.AGENT, whole="Tea."), actor=world.bot, evidence=None)
+    labels = {row["target_type"]: row["target_label"] for row in operator.get("proposals/").body["results"]}
+    assert labels == {
+        "personas.persona": f"Persona of agent {world.agent.key}",
+        "personas.standingrule": "“Never name a rival.”",
+        "memory.agentmemory": f"Memory of agent {world.agent.key}",
+    }
+    changes = operator.get("changes/?page_size=100").body["results"]
+    named = {row["subject_label"] for row in changes if row["subject_type"] in labels}
+    assert named == {f"{noun} of agent {world.agent.key}" for noun in ("Persona", "Rule", "Memory")}
+    amend_rule(rule, actor=world.operator, values={"text": "Name nobody."})
+    stale = next(row for row in operator.get("proposals/").body["results"] if row["target_id"] == rule.pk)
+    refused = operator.post(f"proposals/{stale['id']}/approve/", {"reviewed_sha256": stale["content_sha256"]})
+    assert (refused.code, refused.body["detail"].partition(" changed")[0]) == ("needs_rebase", "“Never name a rival.”")
 
 
 def test_what_has_run_out_of_time_is_expired_before_the_sweep(
