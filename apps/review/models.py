@@ -143,18 +143,21 @@ __all__ = ["BulkDecision", "BulkItem", "Comment", "SavedFilter"]
 
 
 class BulkDecision(models.Model):
-    """One person's decision on many proposals of one kind. Append-only; each proposal keeps its own change record."""
+    """One person's decision on many proposals. Append-only; each proposal keeps its own change record."""
 
     class Verb(models.TextChoices):
         """The decision that applies to all of the proposals."""
 
         APPROVE = "approve"
         REJECT = "reject"
+        REBASE = "rebase"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, db_index=False, on_delete=models.PROTECT, related_name="+")
     verb = models.CharField(max_length=10, choices=Verb.choices)
-    kind = models.CharField(max_length=30, choices=Proposal.Kind.choices)
+    kind = models.CharField(
+        max_length=30, choices=Proposal.Kind.choices, blank=True, help_text="Empty if they are of several kinds."
+    )
     reason = models.TextField(db_default="")
     reason_code = models.CharField(max_length=20, choices=Proposal.Reason.choices, db_default="")
     created_at = models.DateTimeField(db_default=Now())

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.errors import Invalid
+from apps.governance.errors import Conflict, Invalid
 from apps.governance.models import Approval, Governed, Proposal
 from apps.governance.policy.risk_tiers import RequiredApprovals, RiskFactor
 from apps.governance.proposals.approval_rules import ProposedOutcome, approvals_required, authors_of, reviewers_of
@@ -17,6 +17,7 @@ from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Applier, ReviewedFile, Values, changed_fields, merge_words
 from apps.review.appliers.registry import applier_of, target_of
 from apps.review.approval_verdict import ApprovalRequest, needs_rebase
+from apps.review.clean_rebase import cleanly_rebased_words
 from apps.review.decisions import DecisionResult, approve
 from apps.tenants.review_settings import review_terms
 
@@ -64,6 +65,16 @@ class ProposalSheet:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
         return ProposedOutcome(self.target, after, not self.applier.appends, self.applier.retires)
+
+    @property
+    def merged_words(self) -> Values | None:
+        """The words merged with the live text; None if no rebase is needed, or if a person has to choose."""
+        if self.target is None or not self.needs_rebase:
+            return None
+        try:
+            return cleanly_rebased_words(self.proposal, self.target, self.applier)
+        except Conflict:
+            return None
 
     @property
     def offered(self) -> Values:

@@ -8,7 +8,7 @@ from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVi
 from apps.governance.models import ChangeRecord, Proposal, Taint
 from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import quarantine_proposal, snooze_proposal, withdraw_proposal
-from apps.personas.actions import propose_patch
+from apps.personas.actions import propose_patch, propose_sections
 from apps.review.bulk.eligibility import MOST_PROPOSALS, Verb, refuse_ineligible, targets_of
 from apps.review.bulk.execution import NO_MEMBER, decide_all_items, decide_next_item
 from apps.review.bulk.journal import begin_bulk
@@ -20,6 +20,7 @@ from apps.skills.proposals import propose_deprecation, propose_revision, submiss
 from apps.tenants.accounts.people import deactivate_and_sign_out
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work
+from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.bulk_decisions import (
     begin_bulk_decision,
     item_states,
@@ -29,7 +30,17 @@ from tests.support.factories.bulk_decisions import (
     states,
     waiting_draft,
 )
-from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_staff, make_world, member_of
+from tests.support.factories.stale_proposals import CLASH, MERGED, make_stale
+from tests.support.worlds.world import (
+    World,
+    make_limit,
+    make_member,
+    make_persona,
+    make_skill,
+    make_staff,
+    make_world,
+    member_of,
+)
 
 pytestmark = pytest.mark.django_db
 REFUND_BODY = "## Procedure\n1. Call refund_order with the order number.\n"
@@ -45,7 +56,7 @@ def bulk_exclusion_reason(world: World, proposal: Proposal, verb: Verb = Verb.AP
     """Why it is not decided together with others; nothing where it may be."""
     row = reload_proposal(world, proposal)
     with acting_as(world.operator):
-        target = targets_of([row], world.operator).get(row.target_id)
+        target = targets_of([row], world.operator).get(row.pk)
         try:
             refuse_ineligible(row, verb, target, world.operator)
         except GovernanceError as refusal:
@@ -134,17 +145,22 @@ def test_whose_right_was_taken_away_meanwhile_is_refused_row_by_row(world: World
     assert states(world, drafts) == ["applied", "open"]
 
 
-def test_only_rows_of_one_kind_are_decided_together(world: World) -> None:
+def test_only_rows_of_one_kind_are_approved_together_and_rows_of_all_kinds_are_rejected(world: World) -> None:
     skill = make_skill(world, "approved")
     mixed = [*make_drafts(world, 1), propose_deprecation(skill, actor=world.bot, rationale="Nobody asks.")]
     with pytest.raises(Invalid, match="one kind"):
         begin_bulk_decision(world, mixed)
+    bulk = begin_bulk_decision(world, mixed, Verb.REJECT)
+    assert (bulk.kind, run_bulk_worker(world, bulk)) == ("", ["", ""])
+    assert states(world, mixed) == ["rejected"] * 2
 
 
-@pytest.mark.parametrize("count", [0, MOST_PROPOSALS + 1])
-def test_neither_none_nor_too_many_are_decided_together(world: World, count: int) -> None:
-    with pytest.raises(Invalid, match=f"at most {MOST_PROPOSALS}"):
-        begin_bulk(Verb.REJECT, dict.fromkeys(range(count), 1), actor=world.operator)
+@pytest.mark.parametrize("verb", Verb)
+def test_neither_none_nor_too_many_are_decided_together(world: World, verb: Verb) -> None:
+    most = MOST_PROPOSALS[verb]
+    for count in (0, most + 1):
+        with pytest.raises(Invalid, match=f"at most {most}"):
+            begin_bulk(verb, dict.fromkeys(range(count), 1), actor=world.operator)
 
 
 def test_another_tenants_rows_are_like_none(world: World) -> None:
@@ -200,13 +216,47 @@ def test_words_that_came_from_elsewhere_are_approved_by_themselves_and_may_be_re
     assert run_bulk_worker(world, begin_bulk_decision(world, [proposal], Verb.REJECT)) == [""]
 
 
-def test_what_is_above_low_is_neither_approved_nor_rejected_together(world: World) -> None:
-    patch = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
-    assert "only changes of low risk are decided in bulk" in bulk_exclusion_reason(world, patch)
-    assert (
-        "only changes of low risk are decided in bulk"
-        in run_bulk_worker(world, begin_bulk_decision(world, [patch], Verb.REJECT))[0]
+def test_what_is_above_low_is_rejected_together_but_approved_by_itself(world: World) -> None:
+    persona = make_persona(world)
+    elevated = propose_patch(persona, actor=world.bot, text="Say hello first.")
+    high = propose_sections(persona, actor=world.bot, values={"avoid": "Never name a carrier."})
+    for proposal in (elevated, high):
+        assert "only changes of low risk are approved in bulk" in bulk_exclusion_reason(world, proposal)
+        assert (
+            "only changes of low risk are approved in bulk"
+            in run_bulk_worker(world, begin_bulk_decision(world, [proposal]))[0]
+        )
+        assert bulk_exclusion_reason(world, proposal, Verb.REJECT) == ""
+    assert run_bulk_worker(world, begin_bulk_decision(world, [elevated, high], Verb.REJECT)) == ["", ""]
+    for proposal in (elevated, high):
+        row = reload_proposal(world, proposal)
+        assert (row.state, row.decision_reason, row.reason_code) == ("rejected", "Asked for twice.", "duplicate")
+
+
+def test_what_a_colleague_approved_already_is_decided_by_itself(world: World) -> None:
+    make_member(world)
+    high = propose_sections(make_persona(world), actor=world.bot, values={"avoid": "Never name a carrier."})
+    approve_as_read(high, world.admin)
+    for verb in Verb:
+        assert "Somebody approved it already" in bulk_exclusion_reason(world, high, verb)
+
+
+def test_what_can_be_merged_is_rebased_together_and_the_rest_waits_as_it_was(world: World) -> None:
+    clean = [make_stale(world, Proposal.Kind.SKILL_REVISION), make_stale(world, Proposal.Kind.MEMORY_BODY)]
+    clash, retired = (
+        make_stale(world, Proposal.Kind.SKILL_REVISION, CLASH),
+        make_stale(world, Proposal.Kind.SKILL_DEPRECATION),
     )
+    fresh = make_drafts(world, 1)[0]
+    assert "changed the same place in body" in bulk_exclusion_reason(world, clash, Verb.REBASE)
+    assert "Read the skill" in bulk_exclusion_reason(world, retired, Verb.REBASE)
+    assert "nothing to rebase" in bulk_exclusion_reason(world, fresh, Verb.REBASE)
+    assert [bulk_exclusion_reason(world, each, Verb.REBASE) for each in clean] == ["", ""]
+    refusals = run_bulk_worker(world, begin_bulk_decision(world, [*clean, clash, retired, fresh], Verb.REBASE))
+    assert [not refusal for refusal in refusals] == [True, True, False, False, False]
+    assert {reload_proposal(world, each).words["body"] for each in clean} == {MERGED}
+    assert states(world, [*clean, clash, retired, fresh]) == ["open"] * 5
+    assert reload_proposal(world, clash).version == clash.version
 
 
 def test_what_moved_since_is_rebased_by_itself(world: World) -> None:
@@ -214,6 +264,6 @@ def test_what_moved_since_is_rebased_by_itself(world: World) -> None:
     revision = propose_revision(skill, actor=world.bot, values={"body": "## Procedure\n1. Ask twice.\n"})
     assert bulk_exclusion_reason(world, revision) == ""
     revise_skill(skill, actor=world.operator, values={"body": "## Procedure\n1. Ask thrice.\n"})
-    assert "Rebase it" in bulk_exclusion_reason(world, revision)
+    assert "Rebase it first" in bulk_exclusion_reason(world, revision)
     assert bulk_exclusion_reason(world, revision, Verb.REJECT) == ""
     assert "Rebase it" in run_bulk_worker(world, begin_bulk_decision(world, [reload_proposal(world, revision)]))[0]

@@ -27,13 +27,13 @@ from apps.api.protocol.problem_details import problem_response
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.errors import GovernanceError, NotPermitted, NotVisible
+from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
 from apps.governance.models import Proposal
 from apps.review.appliers.registry import target_of
 from apps.review.bulk.eligibility import Verb, refuse_ineligible
 from apps.skills.models import Skill
 
-_VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT}
+_VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT, "rebase": Verb.REBASE}
 
 
 def check_allowed_in_bulk(noun: str, action: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
@@ -43,6 +43,11 @@ def check_allowed_in_bulk(noun: str, action: str, row_id: int | None, body: Mapp
         if proposal is None:
             raise NotVisible("There is no such proposal.")
         refuse_ineligible(proposal, _VERBS[action], target_of(proposal, actor), actor)
+        if action == "rebase" and body.get("merge") is not True:
+            raise Invalid(
+                "A bulk request rebases only what can be merged without a choice. Send `merge` as true.",
+                {"merge": ["Send true."]},
+            )
     approved = Skill.Status.APPROVED
     if noun == "skills" and approved in (body.get("to"), body.get("status")):
         raise NotPermitted("A skill is approved one at a time, or through its proposal in `proposals/bulk/`.")

@@ -129,7 +129,7 @@ WORK_KINDS: Final[Mapping[str, tuple[str, timedelta | None]]] = {
     "distillations": ("Memory to distil", timedelta(minutes=30)),
     "contradiction_scans": ("Nightly looks for contradictions", None),
     "off_the_record_erasures": ("Conversations off the record to forget", timedelta(minutes=30)),
-    "bulk_decisions": ("Proposals decided together", _SOON),
+    "bulk_decisions": ("Bulk decisions on proposals", _SOON),
     "proposal_expiries": ("Proposals that ran out of time", _HOURLY),
     "tool_listings": ("Tool servers to ask for their tools", timedelta(minutes=15)),
     "scratch_notes": ("Notes nobody touched for long", _HOURLY),

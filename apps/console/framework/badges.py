@@ -9,6 +9,7 @@ TONES = {
     "draft": "waiting",
     "open": "waiting",
     "running": "waiting",
+    "needs_rebase": "waiting",
     "approved": "good",
     "active": "good",
     "applied": "good",

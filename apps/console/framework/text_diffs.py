@@ -9,6 +9,8 @@ from itertools import zip_longest
 
 REMOVED = "\N{MINUS SIGN}"
 MIN_SIMILARITY = 0.5
+PASSAGE_CHARACTERS = 160
+CONTEXT_CHARACTERS = 30
 _WORD_PATTERN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -77,6 +79,28 @@ def side_by_side(before: str, after: str) -> Iterator[DiffRow]:
             yield from (DiffRow("=", (DiffPiece(left),), (DiffPiece(left),)) for left, _ in pairs)
         else:
             yield from (_diff_row(left, right) for left, right in pairs)
+
+
+def first_difference(before: str, after: str) -> tuple[str, str]:
+    """Return the differing lines of both texts without their common lines, cut to the passage around the first difference."""
+    old, new = before.splitlines(), after.splitlines()
+    start = _common_beginning(old, new)
+    end = _common_beginning(old[start:][::-1], new[start:][::-1])
+    left, right = "\n".join(old[start : len(old) - end]), "\n".join(new[start : len(new) - end])
+    same = _common_beginning(left, right)
+    # The context begins with a whole word.
+    cut = left.rfind(" ", 0, same - CONTEXT_CHARACTERS) + 1 if same > CONTEXT_CHARACTERS else 0
+    return _passage(left, cut), _passage(right, cut)
+
+
+def _common_beginning(left: Sequence[str], right: Sequence[str]) -> int:
+    pairs = zip(left, right, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(left), len(right)))
+
+
+def _passage(text: str, cut: int) -> str:
+    beyond = text[cut : cut + PASSAGE_CHARACTERS]
+    return f"{'…' if cut else ''}{beyond}{'…' if len(text) > cut + PASSAGE_CHARACTERS else ''}"
 
 
 def _diff_row(left: str | None, right: str | None) -> DiffRow:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -11,16 +12,18 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib.admin import AdminSite
 from django.db.models import Count, Q
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.framework.actor_names import actor_label
 from apps.console.framework.form_errors import status_of
 from apps.console.framework.forms import VerbatimTextField
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.review.proposal_wording import excerpt
+from apps.console.review.change_excerpts import change_excerpt
+from apps.console.review.saved_filters import checked_query
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Proposal
@@ -28,12 +31,16 @@ from apps.review.bulk.eligibility import MOST_PROPOSALS, Verb, refuse_ineligible
 from apps.review.bulk.journal import begin_bulk, wake_bulk_worker
 from apps.review.impact_summary import impact_of
 from apps.review.models import BulkDecision, BulkItem
+from apps.review.proposal_queues import rebase_condition
 
 LATEST_SHOWN: Final = 50
 # The number of a proposal, and on the way back the version of it that the page showed.
 _ROW_PATTERN: Final = re.compile(r"(\d{1,18})(?:-(\d{1,9}))?", re.ASCII)
 NONE_CHOSEN: Final = "Nothing is chosen. Tick rows in the list of proposals first."
-TOO_MANY: Final = f"At most {MOST_PROPOSALS} proposals are decided on together. Choose fewer."
+TOO_MANY: Final = "At most {most} proposals are decided on in one step. Choose fewer."
+NO_LONGER_OPEN: Final = "No proposal of this list is open any more."
+# The name of the parameter that holds the query string of a list, to choose all of its rows.
+WITHIN: Final = "within"
 
 
 class BulkApproveForm(forms.Form):
@@ -52,13 +59,17 @@ class BulkRejectForm(forms.Form):
         label="Why (optional)",
         required=False,
         max_length=2000,
-        help_text="Kept with each of them and told to its agent.",
+        help_text="Kept with each of them, where its agent reads it.",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
 
 
+class BulkRebaseForm(forms.Form):
+    """Rebase, which needs no reason."""
+
+
 FORMS_BY_VERB: Mapping[Verb, type[forms.Form]] = MappingProxyType(
-    {Verb.APPROVE: BulkApproveForm, Verb.REJECT: BulkRejectForm}
+    {Verb.APPROVE: BulkApproveForm, Verb.REJECT: BulkRejectForm, Verb.REBASE: BulkRebaseForm}
 )
 
 
@@ -68,7 +79,7 @@ class BulkDecisionRow:
 
     proposal: Proposal
     consequence: str
-    excerpt: str
+    excerpt: SafeString | str
     refusal: str
 
 
@@ -90,16 +101,16 @@ def bulk_decision_urls(site: AdminSite) -> list[URLPattern]:
 
 
 def bulk_decision_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
-    """Preview a decision on the chosen rows, or list past ones if none is named (GET); begin it and wake a worker (POST)."""
+    """Preview a decision on the chosen rows, or list past ones if none is named (GET); begin it and wake a worker (POST).
+
+    `row` names rows one by one, and `within` all open rows of a list. The form sends back the rows that the page showed.
+    """
     if request.method == "GET" and "verb" not in request.GET:
         return _latest_page(site, request)
     actor, asked = actor_of(request), request.POST if request.method == "POST" else request.GET
-    verb, chosen = _parse_verb(asked.get("verb", "")), _parse_chosen_rows(asked.getlist("row"))
-    form, status, refusal = (
-        FORMS_BY_VERB[verb](request.POST if request.method == "POST" else None, label_suffix=""),
-        200,
-        "",
-    )
+    verb = _parse_verb(asked.get("verb", ""))
+    chosen, is_cut, refusal = _chosen_rows(site, request, verb)
+    form, status = FORMS_BY_VERB[verb](request.POST if request.method == "POST" else None, label_suffix=""), 200
     if request.method == "POST":
         status = 422
         try:
@@ -108,8 +119,14 @@ def bulk_decision_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         except GovernanceError as refused:
             refusal, status = str(refused), status_of(refused)
     shown = _preview_context(verb, chosen, actor)
-    context = {**site.each_context(request), "title": f"{verb.label} together", "verb": verb, "form": form, **shown}
-    context |= {"refusal": refusal or shown["refusal"]}
+    context = {
+        **site.each_context(request),
+        "title": f"{verb.label} selected proposals",
+        "verb": verb,
+        "form": form,
+        **shown,
+    }
+    context |= {"refusal": refusal or shown["refusal"], "most": MOST_PROPOSALS[verb] if is_cut else None}
     return TemplateResponse(request, "console/review/bulk_decision.html", context, status=status)
 
 
@@ -125,6 +142,23 @@ def _parse_chosen_rows(rows: Iterable[str]) -> dict[int, int]:
     return {int(row[1]): int(row[2] or 0) for row in found}
 
 
+def _chosen_rows(site: AdminSite, request: HttpRequest, verb: Verb) -> tuple[dict[int, int], bool, str]:
+    """Return the chosen rows, whether there were more than fit into one decision, and why a list could not be read."""
+    within = request.GET.get(WITHIN)
+    if request.method != "GET" or within is None:
+        return _parse_chosen_rows((request.POST if request.method == "POST" else request.GET).getlist("row")), False, ""
+    pages, listing = site.get_model_admin(Proposal), copy(request)
+    listing.GET = QueryDict(within)
+    try:
+        checked_query(pages, listing)
+    except GovernanceError as refusal:
+        return {}, False, str(refusal)
+    listed = pages.get_changelist_instance(listing).queryset.filter(state=Proposal.State.OPEN).order_by("pk")
+    most = MOST_PROPOSALS[verb]
+    found = list(listed.values_list("pk", "version")[: most + 1])
+    return dict(found[:most]), len(found) > most, "" if found else NO_LONGER_OPEN
+
+
 def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], values: Mapping[str, str], actor: Actor) -> HttpResponse:
     bulk = begin_bulk(verb, chosen, actor=actor, **values)
     wake_bulk_worker(actor.tenant_id, bulk.pk)
@@ -132,24 +166,28 @@ def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], values: Mapping[s
 
 
 def _preview_context(verb: Verb, chosen: Mapping[int, int], actor: Actor) -> dict[str, Any]:
-    """Return the effect on each proposal, or the reason why these cannot be decided together."""
-    if not chosen or len(chosen) > MOST_PROPOSALS:
-        return {"refusal": TOO_MANY if chosen else NONE_CHOSEN}
+    """Return the effect on each proposal, or the reason why these cannot be decided in bulk."""
+    if not chosen or len(chosen) > MOST_PROPOSALS[verb]:
+        return {"refusal": TOO_MANY.format(most=MOST_PROPOSALS[verb]) if chosen else NONE_CHOSEN}
     found = Proposal.objects.visible_to(actor).filter(pk__in=chosen).select_related("agent").order_by("pk")
-    proposals = list(found)
+    proposals: list[Any] = list(found.annotate(needs_rebase=rebase_condition()))
     kinds = sorted({str(proposal.kind) for proposal in proposals})
-    if len(kinds) > 1:
+    if len(kinds) > 1 and verb is Verb.APPROVE:
         return {"refusal": "", "kinds": [_kind_link(verb, kind, proposals) for kind in kinds]}
-    targets = targets_of(proposals, actor) if verb is Verb.APPROVE else {}
+    targets = {} if verb is Verb.REJECT else targets_of(proposals, actor)
     rows = [
         BulkDecisionRow(
-            row, impact_of(row), excerpt(row), _ineligible_reason(row, verb, targets.get(row.target_id), actor)
+            row,
+            impact_of(row),
+            change_excerpt(row, needs_rebase=row.needs_rebase),
+            _ineligible_reason(row, verb, targets.get(row.pk), actor),
         )
         for row in proposals
     ]
     return {
         "refusal": "",
-        "kind": proposals[0].get_kind_display() if proposals else "",
+        "kind": Proposal.Kind(kinds[0]).label if len(kinds) == 1 else "",
+        "kind_count": len(kinds),
         "taken": [row for row in rows if not row.refusal],
         "left": [row for row in rows if row.refusal],
         "missing": len(chosen) - len(proposals),
@@ -181,7 +219,7 @@ def bulk_report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> Htt
     became = [BulkItemResult(item, rows.get(item.proposal_id)) for item in items]
     context = {
         **site.each_context(request),
-        "title": f"{Verb(bulk.verb).label} together",
+        "title": f"{Verb(bulk.verb).label} selected proposals",
         "bulk": bulk,
         "who": people_of(request)[actor_label(bulk.user_id)],
         "count": len(items),
@@ -197,5 +235,5 @@ def _latest_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     latest = BulkDecision.objects.filter(tenant_id=actor_of(request).tenant_id).annotate(**of)[:LATEST_SHOWN]
     people = people_of(request)
     rows = [(bulk, people[actor_label(bulk.user_id)]) for bulk in latest]
-    context = {**site.each_context(request), "title": "Decided together", "rows": rows}
+    context = {**site.each_context(request), "title": "Bulk decisions", "rows": rows}
     return TemplateResponse(request, "console/review/bulk_decisions.html", context)

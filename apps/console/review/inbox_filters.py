@@ -1,6 +1,7 @@
 """The inbox of proposals: its queues, its filters, and the next proposal for a reviewer to read."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from django.utils import timezone
 from apps.console.framework.change_lists import ALL, TAB, FixedChoicesFilter, TabbedList
 from apps.console.framework.page_actions import Tab
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.review.saved_filters import SavedFilterPanel, saved_filter_panel
+from apps.console.review.saved_filters import SavedFilterPanel, canonical_query, saved_filter_panel
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
@@ -21,17 +22,29 @@ from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import UNDO_WITHIN
 from apps.learning.extraction.models import Extraction
 from apps.review.models import Comment
-from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed_condition, overdue_condition, queue_conditions
+from apps.review.proposal_queues import (
+    LABELS,
+    OVERDUE_AFTER,
+    claimed_condition,
+    overdue_condition,
+    queue_conditions,
+    rebase_condition,
+)
 
 InboxKind = Proposal.Kind
 KIND, OTHER = "kind", "other"
 AGE, OVERDUE = "age", "overdue"
 CLAIM, MINE = "claim", "mine"
+LIVE_TEXT = "live_text"
 WAITING = "waiting"
 UNDOABLE_SHOWN = 3
+# So many waiting proposals of one agent fill most of a page of the list.
+FLOOD_FROM: Final = 20
+FLOODS_SHOWN: Final = 3
 EMPTY_QUEUE_TEXTS = {
     "snoozed": "Nothing is put off. What somebody puts off until later stands here, and comes back by itself.",
     "needs_second_reviewer": "Nothing waits for a second reviewer. What one has approved and another has to approve stands here.",
+    "needs_rebase": "Nothing needs a rebase. A proposal whose live text has changed since it was proposed is listed here.",
     "decided": "Nothing has been decided yet. What is approved or rejected stays here: who decided, when and why.",
     "expired": "Nothing has expired. What nobody decides on in time closes by itself, and can be reopened from here.",
     "quarantined": "Nothing is held apart. What somebody quarantines stands here until it is released.",
@@ -50,7 +63,9 @@ class Inbox(TabbedList):
         self.tab = asked if asked in self.queues else ALL
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
         rows: QuerySet[Any] = within.annotate(
-            comment_count=Coalesce(Subquery(_comment_counts()), 0), seconded=LATER_SUPPORT
+            comment_count=Coalesce(Subquery(_comment_counts()), 0),
+            seconded=LATER_SUPPORT,
+            needs_rebase=rebase_condition(),
         )
         return rows
 
@@ -87,6 +102,15 @@ class Inbox(TabbedList):
         return saved_filter_panel(self.request, self.list_display)
 
     @property
+    def bulk_query(self) -> str:
+        """The query string of this list, by which the page of a bulk decision finds its rows again."""
+        return canonical_query(self.request.GET, self.list_display) or f"{TAB}={WAITING}"
+
+    def floods(self) -> list["AgentFlood"]:
+        """Return the agents with the most waiting proposals, if these are so many that they hide the others."""
+        return agent_floods(self.request)
+
+    @property
     def has_open(self) -> bool:
         """Whether any row can be ticked."""
         return any(row.is_open for row in self.result_list)
@@ -110,6 +134,25 @@ def _comment_counts() -> QuerySet[Any]:
     """Count the comments on each proposal."""
     comments = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
     return comments.values("proposal").annotate(count=Count("pk")).values("count")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFlood:
+    """An agent with many waiting proposals, and the query string of the list that holds only these."""
+
+    agent: str
+    count: int
+    query: str
+
+
+def agent_floods(request: HttpRequest) -> list[AgentFlood]:
+    """Return the agents with at least `FLOOD_FROM` waiting proposals, those with the most first."""
+    per_agent = waiting_proposals(actor_of(request)).exclude(agent=None).order_by().values("agent", "agent__key")
+    counted = per_agent.annotate(count=Count("pk")).filter(count__gte=FLOOD_FROM).order_by("-count", "agent")
+    return [
+        AgentFlood(row["agent__key"], row["count"], f"agent__id__exact={row['agent']}&{TAB}={WAITING}")
+        for row in counted[:FLOODS_SHOWN]
+    ]
 
 
 class KindFilter(FixedChoicesFilter):
@@ -164,6 +207,23 @@ class AgeFilter(FixedChoicesFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the proposals of that age."""
         return queryset.filter(overdue_condition(timezone.now())) if self.value() == OVERDUE else queryset
+
+
+class RebaseFilter(FixedChoicesFilter):
+    """Filter by the live text: whether it changed since the proposal was bound to it."""
+
+    title = "live text"
+    parameter_name = LIVE_TEXT
+
+    offered = (("changed", "Changed since: needs a rebase"), ("unchanged", "Unchanged"))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the proposals that need a rebase, or all others."""
+        if self.value() is None:
+            return queryset
+        return (
+            queryset.filter(rebase_condition()) if self.value() == "changed" else queryset.exclude(rebase_condition())
+        )
 
 
 def waiting_proposals(actor: Actor) -> ProposalQuerySet:

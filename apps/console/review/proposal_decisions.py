@@ -103,7 +103,7 @@ def sections_initial(proposal: Proposal) -> dict[str, Any]:
 
 
 def rebase_initial(proposal: Proposal) -> dict[str, Any]:
-    return words_as_fields(proposal.words)
+    return words_as_fields(cached_sheet(proposal, _reader()).merged_words or proposal.words)
 
 
 def _link_to_proposal(sentence: str, proposal: Proposal) -> SafeString:

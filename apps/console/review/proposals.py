@@ -13,7 +13,16 @@ from apps.console.framework.list_columns import column
 from apps.console.framework.page_actions import PanelReader, Tabs
 from apps.console.framework.row_titles import title_of
 from apps.console.review import proposal_wording as words
-from apps.console.review.inbox_filters import EVIDENCE_COUNT, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
+from apps.console.review.change_excerpts import change_excerpt
+from apps.console.review.inbox_filters import (
+    EVIDENCE_COUNT,
+    AgeFilter,
+    AgentFilter,
+    ClaimFilter,
+    Inbox,
+    KindFilter,
+    RebaseFilter,
+)
 from apps.console.review.proposal_decisions import BUTTONS
 from apps.console.review.proposal_page import proposal_panels
 from apps.governance.models import Proposal
@@ -29,12 +38,13 @@ class ProposalAdmin(GovernedAdmin):
         "yes",
         "risk_shown",
         "state_shown",
+        "live_text_shown",
         "evidence_shown",
         "whose_words",
         "agent_shown",
     )
     list_display_links = ("title",)
-    list_filter = (KindFilter, ("agent", AgentFilter), "risk", "taint", AgeFilter, ClaimFilter)
+    list_filter = (KindFilter, ("agent", AgentFilter), "risk", "taint", AgeFilter, ClaimFilter, RebaseFilter)
     list_select_related = ("agent",)
     search_fields = ("target_label", "proposed_by", "rationale")
     search_help_text = "Search target, proposer or reason"
@@ -61,8 +71,8 @@ class ProposalAdmin(GovernedAdmin):
         return format_html(box, proposal.pk, title_of(proposal))
 
     @admin.display(description="What a yes changes")
-    def yes(self, proposal: Proposal) -> SafeString:
-        parts = impact_of(proposal), words.excerpt(proposal)
+    def yes(self, proposal: Any) -> SafeString:
+        parts = impact_of(proposal), change_excerpt(proposal, needs_rebase=proposal.needs_rebase)
         return format_html('<div>{}<span class="pc-subline">{}</span></div>', *parts)
 
     @admin.display(description="Risk", ordering="risk")
@@ -76,6 +86,16 @@ class ProposalAdmin(GovernedAdmin):
         claim = words.claim_sentence(proposal, proposal.people, timezone.now())
         parts = badge(proposal.current_state), words.waiting_time(proposal), claim
         return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *parts)
+
+    @admin.display(description="Live text", ordering="needs_rebase")
+    def live_text_shown(self, proposal: Any) -> SafeString | str:
+        return (
+            badge("needs_rebase")
+            if proposal.needs_rebase
+            else "unchanged"
+            if proposal.state == Proposal.State.OPEN
+            else ""
+        )
 
     @admin.display(description="Evidence", ordering=EVIDENCE_COUNT)
     def evidence_shown(self, proposal: Any) -> SafeString:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models.expressions import Combinable
+
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.risk_tiers import RiskFactor
@@ -51,12 +53,13 @@ def no_files(target: Target) -> tuple[ReviewedFile, ...]:
 class Applier:
     """The functions and properties of one kind of proposal.
 
-    `live` returns the current values by field, and `after` the values once the words are applied to them. `touches` returns the
-    risk factors of that change. `check` returns the words, or refuses words that cannot be applied. `beside` returns findings
-    about files that a reviewer has to confirm besides those in the words, `reaches` their risk factors, and `files` the files.
-    `apply` makes the change and returns the values that `undo` needs to restore the target. A kind that `appends` never needs a
-    rebase. A `free_text` proposal is applied only in a reviewer's words. A kind that `retires` retires its target. The fields of
-    a kind that is `by_section` can be approved one by one.
+    `live` returns the current values by field, and `after` the values once the words are applied to them. `sha256` returns the
+    hash to which a proposal is bound; `sql_sha256` is the same hash in SQL, over the row's columns, and None for a kind that
+    `appends`, which never needs a rebase. `touches` returns the risk factors of that change. `check` returns the words, or
+    refuses words that cannot be applied. `beside` returns findings about files that a reviewer has to confirm besides those in
+    the words, `reaches` their risk factors, and `files` the files. `apply` makes the change and returns the values that `undo`
+    needs to restore the target. A `free_text` proposal is applied only in a reviewer's words. A kind that `retires` retires its
+    target. The fields of a kind that is `by_section` can be approved one by one.
     """
 
     model: type[Governed]
@@ -75,6 +78,7 @@ class Applier:
     free_text: bool = False
     retires: bool = False
     by_section: bool = False
+    sql_sha256: Combinable | None = None
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
     def base(self, target: Target) -> ProposalBase:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from apps.governance.actors import Actor
+from apps.governance.database.content_hash import ContentSha256
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal, Taint
@@ -219,6 +220,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=AgentMemory,
             live=_body_field,
             sha256=_sha256,
+            sql_sha256=ContentSha256("body"),
             after=merge_words,
             touches=_touches_agent_memory,
             check=_check_body,
@@ -230,6 +232,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=MemoryBlock,
             live=_body_field,
             sha256=_sha256,
+            sql_sha256=ContentSha256("body"),
             after=merge_words,
             touches=_touches_agent_memory,
             check=_check_body,
@@ -241,6 +244,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=CustomerProfile,
             live=_profile_texts,
             sha256=profile_sha256,
+            sql_sha256=ContentSha256("preferences", "notes"),
             after=merge_words,
             touches=_touches_customer_only,
             check=_check_profile,

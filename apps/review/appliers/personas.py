@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from apps.governance.actors import Actor
+from apps.governance.database.content_hash import ContentSha256
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal
@@ -55,6 +56,7 @@ def _persona_applier(*, free_text: bool) -> Applier:
         model=Persona,
         live=_sections,
         sha256=_persona_sha256,
+        sql_sha256=ContentSha256(*SECTIONS),
         after=merge_words,
         touches=_touched_factors,
         check=_check_sections,
@@ -152,6 +154,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=StandingRule,
             live=_rule_text,
             sha256=_rule_sha256,
+            sql_sha256=ContentSha256("text", "status"),
             after=merge_words,
             touches=_touch_rules,
             check=_check_rule,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from django.db.models import F
+
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import refuse_ungoverned_fields
@@ -121,6 +123,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=Skill,
             live=_blank_texts,
             sha256=_sha256,
+            sql_sha256=F("content_sha256"),
             after=merge_words,
             touches=_factors_of_texts,
             check=_check_new_skill,
@@ -135,6 +138,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=Skill,
             live=_texts,
             sha256=_sha256,
+            sql_sha256=F("content_sha256"),
             after=merge_words,
             touches=_factors_of_texts,
             check=_check_texts,
@@ -149,6 +153,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=Skill,
             live=_texts,
             sha256=_sha256,
+            sql_sha256=F("content_sha256"),
             after=_blank_all_fields,
             touches=_retirement_factor,
             check=_refuse_any_text,

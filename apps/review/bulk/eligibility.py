@@ -1,8 +1,12 @@
-"""Rules of bulk decisions: all proposals are of one kind and of low risk, so that a reviewer can judge each from one line."""
+"""Rules of bulk decisions.
+
+An approval changes what agents follow, so it takes proposals of one kind and of low risk, which a reviewer can judge from one line
+each. A rejection or a rebase changes nothing that is live, so both take proposals of every kind and risk.
+"""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Final, cast
+from typing import cast
 
 from apps.governance.actors import Actor
 from apps.governance.authorization import check_actor
@@ -16,12 +20,18 @@ from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of
 from apps.review.approval_verdict import needs_rebase
+from apps.review.clean_rebase import UP_TO_DATE, cleanly_rebased_words
 from apps.review.models import BulkDecision
 
 Verb = BulkDecision.Verb
-MOST_PROPOSALS: Final = 100
+# A reviewer reads every line of an approval. The others have to clear a queue that an agent flooded.
+MOST_PROPOSALS: Mapping[Verb, int] = MappingProxyType({Verb.APPROVE: 100, Verb.REJECT: 500, Verb.REBASE: 500})
 ACT_OF_VERB: Mapping[Verb, Act] = MappingProxyType(
-    {Verb.APPROVE: Act.PROPOSAL_APPROVE, Verb.REJECT: Act.PROPOSAL_REJECT}
+    {
+        Verb.APPROVE: Act.PROPOSAL_APPROVE,
+        Verb.REJECT: Act.PROPOSAL_REJECT,
+        Verb.REBASE: Act.PROPOSAL_REBASE,
+    }
 )
 # A person must review text from these sources in single proposals before it reaches a prompt.
 UNREVIEWED_SOURCES: Mapping[Taint, str] = MappingProxyType(
@@ -37,17 +47,23 @@ def refuse_ineligible(proposal: Proposal, verb: Verb, target: Target | None, act
     """Refuse a proposal that cannot be decided in bulk, with the reason. `target` is the row that the proposal would change."""
     refuse_undecidable(proposal)
     check_actor(actor, ACT_OF_VERB[verb], proposal.tenant_id, agent_id=proposal.agent_id)
-    refuse_above_low_risk(RiskTier(proposal.risk))
+    if proposal.approval_count:
+        raise Conflict("Somebody approved it already, and it waits for a second reviewer. Decide on its own page.")
     if verb is Verb.APPROVE:
+        refuse_above_low_risk(RiskTier(proposal.risk))
         check_actor(actor, ACT_OF[Proposal.Kind(proposal.kind)], proposal.tenant_id, agent_id=proposal.agent_id)
         _refuse_unreviewed_text(proposal)
         _refuse_unapplicable(proposal, target)
+    if verb is Verb.REBASE:
+        _refuse_unclean_rebase(proposal, target)
 
 
 def refuse_above_low_risk(tier: RiskTier) -> None:
-    """Raise `Conflict` for a change above low risk, which can only be decided on its own page."""
+    """Raise `Conflict` for a change above low risk, which can only be approved on its own page."""
     if tier is not RiskTier.LOW:
-        raise Conflict(f"Its risk is {tier}, and only changes of low risk are decided in bulk. Decide on its own page.")
+        raise Conflict(
+            f"Its risk is {tier}, and only changes of low risk are approved in bulk. Decide on its own page."
+        )
 
 
 def _refuse_unreviewed_text(proposal: Proposal) -> None:
@@ -55,8 +71,6 @@ def _refuse_unreviewed_text(proposal: Proposal) -> None:
         raise NotPermitted(
             f"It carries {source} words, which a person has to read before approving them. Decide on its own page."
         )
-    if proposal.approval_count:
-        raise Conflict("Somebody approved it already, and it waits for a second reviewer. Decide on its own page.")
     if findings := rules_to_confirm(text for value in proposal.words.values() for text in _as_texts(value)):
         raise Conflict(f"The scanner found something in its words ({', '.join(findings)}). Decide on its own page.")
 
@@ -68,7 +82,7 @@ def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
     if applier.free_text and not proposal.is_edited:
         raise Conflict("It is free text. Write the new text of each field on its own page.")
     if needs_rebase(proposal, target, applier):
-        raise Conflict("Its target has changed since it was proposed. Rebase it on its own page.")
+        raise Conflict("Its target has changed since it was proposed. Rebase it first.")
     live = applier.live(target)
     after = applier.after(live, proposal.words)
     refuse_above_low_risk(tier_of(applier.touches(live, after) | applier.reaches(target)))
@@ -76,13 +90,27 @@ def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
         raise Conflict(f"Its files have to be looked at ({', '.join(findings)}). Decide on its own page.")
 
 
+def _refuse_unclean_rebase(proposal: Proposal, target: Target | None) -> None:
+    applier = applier_of(proposal)
+    if target is None:
+        raise Conflict("Its target no longer exists. Reject it.")
+    if not needs_rebase(proposal, target, applier):
+        raise Conflict(UP_TO_DATE)
+    cleanly_rebased_words(proposal, target, applier)
+
+
 def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Target]:
-    """Return the rows that proposals of one kind would change, by id, with one query for each model."""
-    found: dict[int, Target] = {}
-    for model in {applier_of(proposal).model for proposal in proposals}:
-        rows = cast("GovernedQuerySet[Governed]", model._default_manager.all()).visible_to(actor)
-        found |= rows.in_bulk([proposal.target_id for proposal in proposals])
-    return found
+    """Return the row that each proposal would change, by the proposal's id, with one query for each model."""
+    ids_by_model: dict[type[Governed], set[int]] = {}
+    for proposal in proposals:
+        ids_by_model.setdefault(applier_of(proposal).model, set()).add(proposal.target_id)
+    rows = {model: _rows_of(model, actor).in_bulk(ids) for model, ids in ids_by_model.items()}
+    found = ((proposal.pk, rows[applier_of(proposal).model].get(proposal.target_id)) for proposal in proposals)
+    return {proposal_id: target for proposal_id, target in found if target is not None}
+
+
+def _rows_of(model: type[Governed], actor: Actor) -> "GovernedQuerySet[Governed]":
+    return cast("GovernedQuerySet[Governed]", model._default_manager.all()).visible_to(actor)
 
 
 def _as_texts(value: object) -> list[str]:

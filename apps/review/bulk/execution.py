@@ -23,7 +23,7 @@ from apps.review.appliers.registry import target_of
 from apps.review.approval_verdict import ApprovalRequest
 from apps.review.bulk.eligibility import Verb, refuse_above_low_risk, refuse_ineligible
 from apps.review.bulk.journal import lock_next_item, record_item_result, refuse_waiting_items
-from apps.review.decisions import approve
+from apps.review.decisions import approve, rebase_cleanly
 from apps.review.models import BulkDecision, BulkItem
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 
@@ -106,6 +106,10 @@ def _reject(proposal: Proposal, item: BulkItem, bulk: BulkDecision, actor: Actor
     reject_proposal(proposal, actor=actor, reason=bulk.reason, reason_code=bulk.reason_code, read_at=item.read_version)
 
 
+def _rebase(proposal: Proposal, item: BulkItem, _bulk: BulkDecision, actor: Actor) -> None:
+    rebase_cleanly(proposal, actor=actor, read_at=item.read_version)
+
+
 _DECIDE_BY_VERB: Mapping[Verb, Callable[[Proposal, BulkItem, BulkDecision, Actor], None]] = MappingProxyType(
-    {Verb.APPROVE: _approve, Verb.REJECT: _reject}
+    {Verb.APPROVE: _approve, Verb.REJECT: _reject, Verb.REBASE: _rebase}
 )

@@ -35,7 +35,7 @@ def begin_bulk(
     if actor.user_id is None:
         raise MissingActor("A bulk decision needs a person as its actor.")
     with acting_as(actor):
-        kind = single_kind(read, actor)
+        kind = common_kind(verb, read, actor)
         bulk = BulkDecision.objects.create(
             tenant_id=actor.tenant_id,
             user_id=actor.user_id,
@@ -52,21 +52,23 @@ def begin_bulk(
     return bulk
 
 
-def single_kind(read: Mapping[int, int], actor: Actor) -> str:
-    """Return the kind that all these proposals share. Refuses an empty, too long or mixed selection, and unknown proposals."""
-    if not 0 < len(read) <= MOST_PROPOSALS:
-        raise Invalid(
-            f"Choose at least one proposal, and at most {MOST_PROPOSALS}.", {"row": ["This is none, or too many."]}
-        )
+def common_kind(verb: Verb, read: Mapping[int, int], actor: Actor) -> str:
+    """Return the kind that all these proposals share; empty if they are of several kinds, which an approval refuses.
+
+    Refuses an empty or too long selection, and unknown proposals.
+    """
+    most = MOST_PROPOSALS[verb]
+    if not 0 < len(read) <= most:
+        raise Invalid(f"Choose at least one proposal, and at most {most}.", {"row": ["This is none, or too many."]})
     found = dict(Proposal.objects.visible_to(actor).filter(pk__in=read).values_list("pk", "kind"))
     if len(found) < len(read):
         raise NotVisible("Some of these proposals do not exist, or no longer. Choose again.")
     kinds = set(found.values())
-    if len(kinds) > 1:
+    if len(kinds) > 1 and verb is Verb.APPROVE:
         raise Invalid(
-            "A bulk decision takes proposals of one kind. Choose one kind.", {"row": ["These are of several kinds."]}
+            "A bulk approval takes proposals of one kind. Choose one kind.", {"row": ["These are of several kinds."]}
         )
-    return str(kinds.pop())
+    return str(kinds.pop()) if len(kinds) == 1 else ""
 
 
 def lock_next_item(bulk: BulkDecision) -> BulkItem | None:

@@ -40,10 +40,16 @@ class Migration(TableMigration):
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
-                ("verb", models.CharField(choices=[("approve", "Approve"), ("reject", "Reject")], max_length=10)),
+                (
+                    "verb",
+                    models.CharField(
+                        choices=[("approve", "Approve"), ("reject", "Reject"), ("rebase", "Rebase")], max_length=10
+                    ),
+                ),
                 (
                     "kind",
                     models.CharField(
+                        blank=True,
                         choices=[
                             ("persona.patch", "Persona patch"),
                             ("persona.fields", "Persona sections"),
@@ -58,6 +64,7 @@ class Migration(TableMigration):
                             ("rule.lines", "New rules"),
                             ("rule.change", "Change of a rule"),
                         ],
+                        help_text="Empty if they are of several kinds.",
                         max_length=30,
                     ),
                 ),

@@ -13,6 +13,7 @@ from apps.notebook.models import Note
 from apps.skills.models import Skill
 from tests.support.drivers.rest_client import Answer, RestClient
 from tests.support.factories.notes import make_note
+from tests.support.factories.stale_proposals import CLASH, MERGED, make_stale
 from tests.support.worlds.world import World, make_memory, make_profile, make_rule, make_skill, make_world
 
 TASK = {"kind": "task", "text": "Call them back."}
@@ -132,6 +133,25 @@ def test_proposals_are_decided_together_as_the_inbox_decides_them(
     for proposal, status in zip(open_ones, statuses, strict=False):
         # Exactly what is low is decided together.
         assert (status == 200) is (proposal.risk == "low"), proposal.kind
+
+
+def test_proposals_of_every_risk_are_rejected_together_and_clean_ones_rebased(
+    world: World, operator: RestClient
+) -> None:
+    elevated = make_stale(world, Proposal.Kind.RULE_CHANGE)
+    clean = make_stale(world, Proposal.Kind.SKILL_REVISION)
+    clash = make_stale(world, Proposal.Kind.SKILL_REVISION, CLASH)
+    answer = send_bulk(
+        operator,
+        "proposals",
+        {"action": "reject", "id": elevated.pk, "body": {"reason_code": "wrong"}},
+        {"action": "rebase", "id": clean.pk, "body": {}},
+        {"action": "rebase", "id": clean.pk, "body": {"merge": True}},
+        {"action": "rebase", "id": clash.pk, "body": {"merge": True}},
+    )
+    assert elevated.risk == "elevated"
+    assert result_statuses(answer) == [200, 400, 200, 409]
+    assert operator.get(f"proposals/{clean.pk}/").body["edited_content"] == {"body": MERGED}
 
 
 def test_a_request_that_cannot_be_read_does_nothing(world: World, operator: RestClient) -> None:

@@ -1,9 +1,12 @@
 """Deciding on many proposals at once in a real browser: by key, by mouse without a script, and for every eye."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
 
+from apps.console.review.inbox_filters import FLOOD_FROM
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import snooze_proposal
@@ -41,7 +44,7 @@ def test_rows_are_ticked_by_key_and_the_report_counts_along(page: Page, console:
         page.keyboard.press("x")
         expect(page.locator(box)).to_be_checked()
     take_picture(page, SCREENSHOTS / "together" / "inbox.png")
-    page.get_by_role("button", name="Approve together").click()
+    page.get_by_role("button", name="Approve selected").click()
     expect(page.get_by_role("heading", name="What will be approved")).to_be_visible()
     take_picture(page, SCREENSHOTS / "together" / "look.png")
     assert accessibility_flaws(page, "look") == []
@@ -70,7 +73,7 @@ def test_rows_are_rejected_together_without_javascript(chromium: Browser, consol
     page.goto(list_of(Proposal))
     for box in checkbox_selectors(drafts):
         page.locator(box).check()
-    page.get_by_role("button", name="Reject together").click()
+    page.get_by_role("button", name="Reject selected").click()
     page.get_by_label("Not useful").check()
     take_picture(page, SCREENSHOTS / "together" / "reject.png")
     page.get_by_role("button", name="Reject 2 proposals").click()
@@ -80,6 +83,20 @@ def test_rows_are_rejected_together_without_javascript(chromium: Browser, consol
     expect(page.get_by_text("2 done, 0 refused, 0 waiting.")).to_be_visible()
     assert states(console.full, drafts) == ["rejected", "rejected"]
     context.close()
+
+
+def test_a_flood_from_one_agent_closes_in_three_clicks(page: Page, console: BrowserConsole) -> None:
+    drafts = make_drafts(console.full, FLOOD_FROM)
+    sign_in(page, console.full)
+    page.goto(list_of(Proposal))
+    page.get_by_role("link", name="Reject all of agent support").click()
+    expect(page.get_by_role("heading", name="What will be rejected")).to_be_visible()
+    take_picture(page, SCREENSHOTS / "together" / "flood.png")
+    page.get_by_text("Not useful").click()
+    page.get_by_role("button", name=re.compile(r"^Reject \d+ proposals$")).click()
+    expect(page.get_by_text("0 done, 0 refused")).to_be_visible()
+    decide_bulk.run(console.full.tenant.pk, latest_bulk_decision(console).pk)
+    assert states(console.full, drafts) == ["rejected"] * FLOOD_FROM
 
 
 def test_the_inbox_fits_a_narrow_window_with_its_boxes(page: Page, console: BrowserConsole) -> None:

@@ -1,18 +1,20 @@
 """Deciding on many proposals at once: ticked in the inbox, shown before anything happens, carried out by a worker, reported."""
 
 import re
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from apps.console.review.inbox_filters import FLOOD_FROM
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import snooze_proposal
-from apps.personas.actions import propose_patch, propose_sections
-from apps.review.bulk.eligibility import MOST_PROPOSALS
+from apps.personas.actions import propose_patch, propose_rules, propose_sections
+from apps.review.bulk.eligibility import MOST_PROPOSALS, Verb
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from apps.skills.proposals import propose_deprecation
@@ -25,7 +27,8 @@ from tests.support.factories.bulk_decisions import (
     states,
     waiting_draft,
 )
-from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_world
+from tests.support.factories.stale_proposals import CLASH, make_stale
+from tests.support.worlds.world import World, make_limit, make_neighbour, make_persona, make_skill, make_world
 
 BULK_PAGE = reverse("admin:bulk_decision")
 INBOX = list_of(Proposal)
@@ -120,19 +123,75 @@ def test_what_cannot_be_decided_together_is_left_out_and_says_why(world: World, 
     paying = waiting_draft(world, body="## Procedure\n1. Call refund_order with the order number.\n")
     page = open_bulk_page(operator, "approve", plain, paying)
     assert form_rows(page) == [f"{plain.pk}-{plain.version}"]
-    assert "Its risk is high, and only changes of low risk are decided in bulk." in page
+    assert "Its risk is high, and only changes of low risk are approved in bulk." in page
 
 
-@pytest.mark.parametrize("verb", ["approve", "reject"])
-def test_nothing_is_offered_above_the_low_tier(world: World, operator: Client, verb: str) -> None:
+def test_what_is_above_the_low_tier_is_rejected_with_one_reason_and_not_approved(
+    world: World, operator: Client
+) -> None:
     persona = make_persona(world)
-    for proposal in (
+    proposals = [
         propose_patch(persona, actor=world.bot, text="Say hello first."),
         propose_sections(persona, actor=world.bot, values={"style": "Be brief."}),
-    ):
-        page = open_bulk_page(operator, verb, proposal)
+    ]
+    for proposal in proposals:
+        page = open_bulk_page(operator, "approve", proposal)
         assert form_rows(page) == []
-        assert "None of what you chose can be decided on together." in page
+        assert "None of the chosen proposals can be decided on in bulk." in page
+    bulk = confirm_bulk(operator, world, "reject", *proposals, reason_code="wrong_tone", reason="Too cold.")
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    assert "2 done, 0 refused, 0 waiting." in report(operator, bulk)
+    assert {reload_proposal(world, each).decision_reason for each in proposals} == {"Too cold."}
+
+
+def test_a_flood_from_one_agent_closes_in_three_clicks(world: World, operator: Client) -> None:
+    # The agent of the flood has proposals of several kinds and risks; the other agent's one has to stay.
+    flood = [*make_drafts(world, FLOOD_FROM - 1), propose_rules(world.agent, actor=world.bot, lines=["Call back."])]
+    neighbour = make_neighbour(world)
+    other = propose_rules(neighbour, actor=world.operator, lines=["Say hello first."])
+    page = page_text(operator.get(INBOX))
+    assert f"{FLOOD_FROM} proposals of agent support wait." in page
+    [link] = re.findall(r'href="([^"]+)">Reject all of agent support', page)
+    preview = page_text(operator.get(unescape(link)))
+    assert len(form_rows(preview)) == FLOOD_FROM
+    assert f"Reject {FLOOD_FROM} proposals" in preview
+    answer = operator.post(
+        BULK_PAGE, {"verb": "reject", "row": form_rows(preview), "reason_code": "duplicate", "reason": ""}
+    )
+    with acting_as(world.operator):
+        bulk = BulkDecision.objects.latest("pk")
+    assert (answer.status_code, bulk.kind) == (303, "")
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    assert f"{FLOOD_FROM} done, 0 refused, 0 waiting." in report(operator, bulk)
+    assert states(world, [*flood, other]) == [*["rejected"] * FLOOD_FROM, "open"]
+    assert "proposals of agent support wait" not in page_text(operator.get(INBOX))
+
+
+def test_the_whole_list_is_chosen_by_its_filters_and_the_page_shows_every_row(world: World, operator: Client) -> None:
+    drafts = make_drafts(world, 2)
+    stale = make_stale(world, Proposal.Kind.SKILL_REVISION)
+    rejected_link, rebased_link = re.findall(
+        r'href="([^"]+within=[^"]+)">Re(?:ject|base) all…', page_text(operator.get(f"{INBOX}?tab=needs_rebase"))
+    )
+    for link in (rejected_link, rebased_link):
+        assert form_rows(page_text(operator.get(unescape(link)))) == [f"{stale.pk}-{stale.version}"]
+    [every, _] = re.findall(r'href="([^"]+within=[^"]+)">Re(?:ject|base) all…', page_text(operator.get(INBOX)))
+    assert len(form_rows(page_text(operator.get(unescape(every))))) == len([*drafts, stale])
+    for within, message in (("claim=nobody", "cannot be filtered"), ("x=1", "no filter"), ("q=parcel", "No proposal")):
+        assert message in page_words(operator.get(BULK_PAGE, {"verb": "reject", "within": within}))
+
+
+def test_what_went_stale_is_rebased_from_the_inbox(world: World, operator: Client) -> None:
+    clean = [make_stale(world, kind) for kind in (Proposal.Kind.SKILL_REVISION, Proposal.Kind.PERSONA_FIELDS)]
+    clash = make_stale(world, Proposal.Kind.SKILL_REVISION, CLASH)
+    page = open_bulk_page(operator, "rebase", *clean, clash)
+    assert form_rows(page) == [f"{each.pk}-{each.version}" for each in clean]
+    assert "The proposal and the live text changed the same place in body." in page
+    bulk = confirm_bulk(operator, world, "rebase", *clean, clash)
+    decide_bulk.run(world.tenant.pk, bulk.pk)
+    assert "2 done, 0 refused, 0 waiting." in report(operator, bulk)
+    assert states(world, [*clean, clash]) == ["open"] * 3
+    assert "Needs a rebase 1" in page_words(operator.get(INBOX))
 
 
 def test_another_tenants_rows_and_reports_are_like_none(world: World, operator: Client) -> None:
@@ -150,7 +209,11 @@ def test_another_tenants_rows_and_reports_are_like_none(world: World, operator: 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [([], "Nothing is chosen."), (["x", "1; DROP"], "Nothing is chosen."), (range(MOST_PROPOSALS + 1), "At most")],
+    [
+        ([], "Nothing is chosen."),
+        (["x", "1; DROP"], "Nothing is chosen."),
+        (range(MOST_PROPOSALS[Verb.APPROVE] + 1), "At most"),
+    ],
 )
 def test_none_and_too_many_are_said_so(world: World, operator: Client, rows: list[str], message: str) -> None:
     assert message in page_words(operator.get(BULK_PAGE, {"verb": "approve", "row": rows}))

@@ -30,6 +30,7 @@ from tests.support.drivers.console_client import (
     signed_in,
 )
 from tests.support.factories.approvals import approve_as_read
+from tests.support.factories.stale_proposals import make_stale
 from tests.support.worlds.world import World, make_conversation, make_member, make_persona, make_skill
 
 INBOX = list_of(Proposal)
@@ -223,6 +224,49 @@ def test_moved_target_shows_both_texts_and_is_rebased(world: World, operator: Cl
     assert decide(operator, revision, "approve").status_code == 303
     with acting_as(world.operator):
         assert Skill.objects.get(pk=revision.target_id).body == "One and a half.\nTwo.\nThree."
+
+
+def test_rebase_offers_both_changes_merged(world: World, operator: Client, revision: Proposal) -> None:
+    with acting_as(world.operator):
+        skill = Skill.objects.get(pk=revision.target_id)
+    revise_skill(skill, actor=world.admin, values={"body": "One and a half.\nTwo."})
+    page = page_text(operator.get(page_of(revision)))
+    fields = form_values(page, decision_of(revision, "rebase"))
+    assert fields["text__body"].splitlines() == ["One and a half.", "Two.", "Three."]
+    assert "contain both changes" in page
+    revise_skill(skill, actor=world.admin, values={"body": "One.\nTwo and more."})
+    page = page_text(operator.get(page_of(revision)))
+    assert form_values(page, decision_of(revision, "rebase"))["text__body"].splitlines() == ["One.", "Two.", "Three."]
+    assert "Write the words to keep" in page
+
+
+def test_a_stale_proposal_has_a_tab_a_filter_and_a_column(world: World, operator: Client) -> None:
+    stale = make_stale(world, Proposal.Kind.PERSONA_FIELDS)
+    submission(world, name="greet")
+    title = "Persona sections for agent support"
+    assert "Needs a rebase 1" in inbox_text(operator)
+    for query in ("?tab=needs_rebase", "?live_text=changed", "?live_text=changed&risk=elevated"):
+        page = inbox_text(operator, query)
+        assert title in page
+        assert "needs rebase" in page
+        assert "greet" not in page
+    assert title not in inbox_text(operator, "?live_text=unchanged")
+    assert "greet" in inbox_text(operator, "?live_text=unchanged")
+    reject_proposal(stale, actor=world.operator, reason="No.")
+    assert "Nothing needs a rebase." in inbox_text(operator, "?tab=needs_rebase")
+
+
+def test_a_row_shows_the_old_text_beside_the_new_one(world: World, operator: Client) -> None:
+    same = "\n".join(f"Line {number}." for number in range(80))
+    skill = make_skill(world, "approved", body=f"{same}\nRefunds take <b>two</b> days.\n{same}")
+    values = {"body": f"{same}\nRefunds take <b>ten</b> days.\n{same}"}
+    propose_revision(skill, actor=world.bot, values=values)
+    page = operator.get(f"{INBOX}?kind=skill.revision").content.decode()
+    assert "<del>Refunds take &lt;b&gt;two&lt;/b&gt; days.</del>" in page
+    assert "<ins>Refunds take &lt;b&gt;ten&lt;/b&gt; days.</ins>" in page
+    assert "Body, now:" in page
+    revise_skill(skill, actor=world.operator, values={"title": "Another title"})
+    assert "Body, as the proposer read it:" in page_text(operator.get(f"{INBOX}?kind=skill.revision"))
 
 
 def test_page_shows_whose_words_and_the_conversations_behind(world: World, operator: Client) -> None:

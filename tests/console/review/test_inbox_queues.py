@@ -195,8 +195,9 @@ def test_a_row_says_what_a_yes_changes_and_what_speaks_for_it(world: World, oper
     for _ in range(2):
         proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief."}, evidence=evidence)
     sentence = "Agent support answers every customer with its persona changed: style."
+    texts = "Style, now: Warm and concise. Proposed: Brief."
     page = inbox_text(operator)
-    assert f"{sentence} Style: Brief. elevated open for less than a minute 1 conversation agent support" in page
+    assert f"{sentence} {texts} elevated open for less than a minute unchanged 1 conversation agent support" in page
     propose_sections(persona, actor=world.bot, values={"style": "Brief."})
     assert "1 conversation, asked for 2 times agent support" in inbox_text(operator)
     assert f"{sentence} The next session of the agent carries it" in page_words(operator.get(page_of(proposal)))

@@ -27,7 +27,7 @@ def begin_bulk_decision(
 ) -> BulkDecision:
     """Begin a person's decision on all of them, in their present versions."""
     read = {proposal.pk: proposal.version for proposal in proposals}
-    reason = {} if verb is Verb.APPROVE else {"reason": "Asked for twice.", "reason_code": "duplicate"}
+    reason = {"reason": "Asked for twice.", "reason_code": "duplicate"} if verb is Verb.REJECT else {}
     return begin_bulk(verb, read, actor=actor or world.operator, **reason)
 
 

@@ -17,14 +17,14 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.personas.models import SECTIONS
 from apps.review.approval_verdict import ApprovalRequest
-from apps.review.decisions import approve, undo
+from apps.review.decisions import approve, rebase, rebase_cleanly, undo
 from apps.tenants.review_settings import review_terms
 
 State = Proposal.State
 TARGET_STATES = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.OPEN)
 VERSION_HELP = "The proposal's version that was read."
 BULK_ACTIONS = (
-    *("create", "delete", "approve", "reject", "request-revision"),
+    *("create", "delete", "approve", "reject", "rebase", "request-revision"),
     *("claim", "snooze", "quarantine", "release", "reopen"),
 )
 
@@ -108,6 +108,10 @@ class RebaseProposalBody(OptionalVersionBody):
     """A new text over the live content. Left out: the proposal's text stays."""
 
     content = DictField(required=False)
+    merge = StrictBooleanField(
+        required=False,
+        help_text="True, without `content`: merge the proposal's text with the live text; 409 if both changed the same place.",
+    )
 
 
 def approval_request(sent: ParsedBody) -> ApprovalRequest:
@@ -121,6 +125,16 @@ def approval_request(sent: ParsedBody) -> ApprovalRequest:
         sent.read_at,
         values.get("target_version"),
     )
+
+
+def rebase_as_sent(proposal: Proposal, sent: ParsedBody, *, actor: Actor) -> Proposal:
+    """Rebase a proposal with the text of the body, with its own, or merged with the live text."""
+    content = sent.values.get("content")
+    if not sent.values.get("merge", False):
+        return rebase(proposal, actor=actor, content=content, read_at=sent.read_at)
+    if content is not None:
+        raise ValidationError({"merge": ["Send either `content` or `merge`."]})
+    return rebase_cleanly(proposal, actor=actor, read_at=sent.read_at)
 
 
 def transition_proposal(proposal: Proposal, sent: ParsedBody, *, actor: Actor) -> bool:

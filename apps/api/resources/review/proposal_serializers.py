@@ -87,6 +87,12 @@ class ProposalSerializer(RowSerializer[Proposal]):
         read_only=True,
         help_text="expired from the moment on at which the time for a decision runs out.",
     )
+    # Absent only from a proposal that was submitted a moment ago.
+    needs_rebase = serializers.BooleanField(
+        default=False,
+        read_only=True,
+        help_text="Whether it is open and its target has changed since it was proposed.",
+    )
 
     class Meta:
         model = Proposal
@@ -101,6 +107,7 @@ class ProposalSerializer(RowSerializer[Proposal]):
             "target_label",
             "base_version",
             "base_sha256",
+            "needs_rebase",
             "content",
             "edited_content",
             "edited_by",

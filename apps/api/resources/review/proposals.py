@@ -36,6 +36,7 @@ from apps.api.resources.review.proposal_decisions import (
     SnoozeBody,
     SubmitProposalBody,
     approval_request,
+    rebase_as_sent,
     transition_proposal,
 )
 from apps.api.resources.review.proposal_serializers import (
@@ -63,8 +64,15 @@ from apps.governance.proposals.actions import (
     withdraw_proposal,
 )
 from apps.governance.proposals.approval_rules import earlier_rejections
-from apps.review.decisions import approve, rebase, undo
-from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed_condition, overdue_condition, queue_conditions
+from apps.review.decisions import approve, undo
+from apps.review.proposal_queues import (
+    LABELS,
+    OVERDUE_AFTER,
+    claimed_condition,
+    overdue_condition,
+    queue_conditions,
+    rebase_condition,
+)
 from apps.review.proposal_submission import proposal_texts, submit_proposal
 from apps.review.review_sheet import read_review_sheet
 from apps.runtime.explain.impact import impact_of
@@ -81,7 +89,7 @@ class IndentedJSONRenderer(JSONRenderer):
 
 
 class ProposalFilters(AgentFilters):
-    """Filter by agent, kind, state, queue, risk, target, source and reviewer."""
+    """Filter by agent, kind, state, queue, risk, target, source, reviewer, and whether a rebase is needed."""
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
     state = ChoiceFilter(
@@ -99,6 +107,7 @@ class ProposalFilters(AgentFilters):
     is_claimed_by_caller = BooleanFilter(method="by_claim", help_text="True: proposals that you claimed.")
     is_claimed = BooleanFilter(method="by_any_claim", help_text="False: proposals that nobody claimed.")
     is_overdue = BooleanFilter(method="by_age", help_text=f"True: proposed more than {OVERDUE_AFTER.days} days ago.")
+    needs_rebase = BooleanFilter(help_text="True: open proposals whose target has changed since they were proposed.")
     search = SearchFilter("target_label", "proposed_by", "rationale")
 
     def in_state(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
@@ -152,7 +161,8 @@ class ProposalView(VersionedViewSet[Proposal]):
 
     def get_queryset(self) -> QuerySet[Proposal]:
         """Return the rows that the actor may see."""
-        return Proposal.objects.visible_to(self.actor).select_related("agent")
+        rows = Proposal.objects.visible_to(self.actor).select_related("agent")
+        return rows.annotate(needs_rebase=rebase_condition())
 
     @extend_schema(responses=ProposalDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
@@ -266,13 +276,13 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(request=RebaseProposalBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def rebase(self, request: Request, pk: str) -> Response:
-        """Rebase the proposal on the live content, unchanged or with a new text."""
+        """Rebase the proposal on the live content: unchanged, merged with it, or with a new text."""
         return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_REBASE,
             RebaseProposalBody,
-            lambda row, sent: rebase(row, actor=self.actor, content=sent.values.get("content"), read_at=sent.read_at),
+            lambda row, sent: rebase_as_sent(row, sent, actor=self.actor),
         )
 
     @extend_schema(request=DecisionBody, responses=ProposalSerializer)

@@ -7,6 +7,7 @@ from apps.personas.actions import propose_sections
 from apps.skills.proposals import propose_revision
 from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.factories.approvals import approve_as_read
+from tests.support.factories.stale_proposals import CLASH, MERGED, THEIRS, make_stale
 from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_skill_with_file
 
 
@@ -95,6 +96,33 @@ def test_queues_divide_as_the_console_does(
     assert list_proposal_ids(person_client(world.admin_user), "is_claimed_by_caller=true") == []
     assert high.pk not in list_proposal_ids(operator, "is_claimed_by_caller=false")
     assert list_proposal_ids(operator, "taint=customer") == []
+
+
+def test_a_stale_proposal_says_so_in_lists_and_is_filtered_by_it(
+    world: World, bot: RestClient, operator: RestClient, high: Proposal
+) -> None:
+    stale = make_stale(world, Proposal.Kind.SKILL_REVISION)
+    assert list_proposal_ids(operator, "queue=needs_rebase") == [stale.pk]
+    assert stale.pk in list_proposal_ids(operator, "queue=waiting")
+    assert list_proposal_ids(operator, "needs_rebase=true") == [stale.pk]
+    assert list_proposal_ids(operator, "needs_rebase=false&state=open") == [high.pk]
+    for asker in (operator, bot):
+        shown = {row["id"]: row["needs_rebase"] for row in asker.get("proposals/?state=open").body["results"]}
+        assert shown == {stale.pk: True, high.pk: False}
+        assert asker.get(f"proposals/{stale.pk}/").body["needs_rebase"] is True
+    operator.post(f"proposals/{stale.pk}/rebase/", {"merge": True})
+    assert list_proposal_ids(operator, "needs_rebase=true") == []
+
+
+def test_a_rebase_merges_what_needs_no_choice(world: World, operator: RestClient) -> None:
+    stale, clash = (make_stale(world, Proposal.Kind.SKILL_REVISION, live) for live in (THEIRS, CLASH))
+    both = operator.post(f"proposals/{stale.pk}/rebase/", {"merge": True, "content": {"body": "Mine."}})
+    assert (both.status, list(both.body["errors"])) == (400, ["merge"])
+    merged = operator.post(f"proposals/{stale.pk}/rebase/", {"merge": True, "version": stale.version})
+    assert (merged.status, merged.body["edited_content"], merged.body["needs_rebase"]) == (200, {"body": MERGED}, False)
+    refused = operator.post(f"proposals/{clash.pk}/rebase/", {"merge": True})
+    assert (refused.status, refused.code) == (409, "conflict")
+    assert operator.get(f"proposals/{clash.pk}/").body["version"] == clash.version
 
 
 def test_states_are_reached_by_name_and_left_again(operator: RestClient, revision: Proposal) -> None:
