@@ -16,12 +16,11 @@ from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
-from apps.personas.rules import section_risk_factors
+from apps.personas.rules import rule_risk_factors, section_risk_factors
 from apps.tenants.agent_flavours import refuse_agent_for_customers
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.review_settings import review_terms
 
-RULES_RISK_TIER = tier_of({RiskFactor.RULES})
 # An id that no person has.
 NO_MEMBER = 0
 
@@ -246,7 +245,7 @@ def propose_rules(
         {"lines": list(lines)},
         rationale,
         evidence or {},
-        risk=RULES_RISK_TIER,
+        risk=tier_of(rule_risk_factors(holder.pk if isinstance(holder, Agent) else None)),
         taint=taint,
     )
     return open_proposal(holder, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))
@@ -272,7 +271,7 @@ def propose_rule_change(
         evidence or {},
         base_version=rule.version,
         base_content={"text": rule.text},
-        risk=RULES_RISK_TIER,
+        risk=tier_of(rule_risk_factors(rule.agent_id)),
         taint=taint,
     )
     return open_proposal(rule, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))

@@ -24,6 +24,11 @@ def is_one_line(text: str) -> bool:
     return not any(unicodedata.category(character) in _LINE_BREAKING_CATEGORIES for character in text)
 
 
+def rule_risk_factors(agent_id: int | None) -> frozenset[RiskFactor]:
+    """Return the risk factors of changing a rule of one agent, or of the whole organisation if `agent_id` is None."""
+    return frozenset({RiskFactor.RULES} if agent_id else {RiskFactor.RULES, RiskFactor.ORGANISATION_RULES})
+
+
 def section_risk_factors(sections: Iterable[str]) -> frozenset[RiskFactor]:
     """Return the risk factors of changing these sections. A change of `avoid` has the highest risk."""
     return frozenset(RiskFactor.AVOID if section == "avoid" else RiskFactor.PERSONA for section in sections)

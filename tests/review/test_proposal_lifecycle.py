@@ -320,11 +320,28 @@ def test_a_rule_of_the_organisation_is_proposed_by_its_agents_together(world: Wo
     with acting_as(world.bot):
         settings = TenantSettings.objects.visible_to(world.bot).get()
     proposal = propose_rules(settings, actor=world.bot, lines=["Be brief."])
-    approve_as_read(proposal, world.operator)
+    assert not approve_as_read(proposal, world.operator).applied
+    assert approve_as_read(proposal, world.admin).applied
     with acting_as(world.operator):
         assert StandingRule.objects.visible_to(world.operator).get().agent_id is None
     with pytest.raises(Invalid, match="at least one rule"):
         propose_rules(settings, actor=world.bot, lines=[])
+
+
+def test_a_change_of_every_agents_rules_takes_two_reviewers_and_of_one_agents_one(world: World) -> None:
+    with acting_as(world.bot):
+        settings = TenantSettings.objects.visible_to(world.bot).get()
+    shared, own = make_rule(world, of_agent=False), make_rule(world, "Never shout.")
+    for proposal, risk in (
+        (propose_rule_change(shared, actor=world.bot, text="Name every competitor."), "high"),
+        (propose_rules(settings, actor=world.bot, lines=["Be brief."]), "high"),
+        (propose_rule_change(own, actor=world.bot, text="Shout."), "elevated"),
+        (propose_rules(world.agent, actor=world.bot, lines=["Be loud."]), "elevated"),
+    ):
+        assert proposal.risk == risk
+        assert approve_as_read(proposal, world.operator).applied is (risk == "elevated")
+        with acting_as(world.operator):
+            assert Proposal.objects.get(pk=proposal.pk).risk == risk
 
 
 def test_another_wording_of_a_rule_is_applied_and_undone(world: World) -> None:

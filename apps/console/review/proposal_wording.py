@@ -31,6 +31,7 @@ RISK_FACTOR_LABELS: Mapping[RiskFactor, str] = MappingProxyType(
         RiskFactor.CONTRACT: "what the agent has to answer in",
         RiskFactor.AUTONOMOUS_SEND: "sending without a person",
         RiskFactor.PAYING_TOOL: "a tool that moves money",
+        RiskFactor.ORGANISATION_RULES: "rules of every agent",
         RiskFactor.PERSONA: "how the agent speaks to every customer",
         RiskFactor.RULES: "rules that hold in every conversation",
         RiskFactor.WRITING_TOOL: "a tool that changes data",

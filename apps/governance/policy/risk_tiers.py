@@ -21,6 +21,7 @@ class RiskFactor(StrEnum):
     CONTRACT = "contract"
     AUTONOMOUS_SEND = "autonomous_send"
     PAYING_TOOL = "paying_tool"
+    ORGANISATION_RULES = "organisation_rules"
     PERSONA = "persona"
     RULES = "rules"
     WRITING_TOOL = "writing_tool"
@@ -36,6 +37,8 @@ TIER_BY_FACTOR: Mapping[RiskFactor, RiskTier] = MappingProxyType(
         RiskFactor.CONTRACT: RiskTier.HIGH,
         RiskFactor.AUTONOMOUS_SEND: RiskTier.HIGH,
         RiskFactor.PAYING_TOOL: RiskTier.HIGH,
+        # They reach every customer of every agent.
+        RiskFactor.ORGANISATION_RULES: RiskTier.HIGH,
         RiskFactor.PERSONA: RiskTier.ELEVATED,
         RiskFactor.RULES: RiskTier.ELEVATED,
         RiskFactor.WRITING_TOOL: RiskTier.ELEVATED,

@@ -14,7 +14,7 @@ from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.personas.actions import add_rule, amend_persona, amend_rule, retire_rule
 from apps.personas.models import SECTIONS, Persona, StandingRule
-from apps.personas.rules import section_risk_factors
+from apps.personas.rules import rule_risk_factors, section_risk_factors
 from apps.review.appliers.base import Applier, Target, Values, changed_fields, merge_words
 from apps.tenants.models import Agent, TenantSettings
 
@@ -83,6 +83,14 @@ def _touch_rules(live: Values, after: Values) -> frozenset[RiskFactor]:
     return frozenset({RiskFactor.RULES})
 
 
+def _factors_of_holder(holder: Agent | TenantSettings) -> frozenset[RiskFactor]:
+    return rule_risk_factors(holder.pk if isinstance(holder, Agent) else None)
+
+
+def _factors_of_rule(rule: StandingRule) -> frozenset[RiskFactor]:
+    return rule_risk_factors(rule.agent_id)
+
+
 def _check_lines(words: Values) -> Values:
     lines = words.get("lines")
     if set(words) != {"lines"} or not isinstance(lines, list) or not lines:
@@ -114,6 +122,7 @@ def _rules_applier(model: type[Agent] | type[TenantSettings]) -> Applier:
         check=_check_lines,
         apply=_add_rules,
         undo=_retire_rules,
+        reaches=_factors_of_holder,
         appends=True,
     )
 
@@ -160,6 +169,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             check=_check_rule,
             apply=_reword,
             undo=_undo_reword,
+            reaches=_factors_of_rule,
         ),
     }
 )

@@ -8,7 +8,7 @@ from apps.skills.proposals import propose_revision
 from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.stale_proposals import CLASH, MERGED, THEIRS, make_stale
-from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_skill_with_file
+from tests.support.worlds.world import World, make_member, make_persona, make_rule, make_skill, make_skill_with_file
 
 
 @pytest.fixture
@@ -96,6 +96,22 @@ def test_queues_divide_as_the_console_does(
     assert list_proposal_ids(person_client(world.admin_user), "is_claimed_by_caller=true") == []
     assert high.pk not in list_proposal_ids(operator, "is_claimed_by_caller=false")
     assert list_proposal_ids(operator, "taint=customer") == []
+
+
+def test_an_agents_rewording_of_every_agents_rule_takes_two_reviewers(
+    world: World, bot: RestClient, operator: RestClient
+) -> None:
+    rule = make_rule(world, of_agent=False)
+    asked = {"kind": "rule.change", "target_id": rule.pk, "content": {"text": "Name every competitor."}}
+    proposal = bot.post("proposals/", asked).body
+    assert proposal["risk"] == "high"
+    review = operator.get(f"proposals/{proposal['id']}/").body["review"]
+    assert (review["risk_factors"], review["reviewers"]) == (["organisation_rules", "rules"], 2)
+    read = {"reviewed_sha256": proposal["content_sha256"]}
+    assert operator.post(f"proposals/{proposal['id']}/approve/", read).status == 202
+    assert operator.get(f"rules/{rule.pk}/").body["text"] == rule.text
+    assert person_client(world.admin_user).post(f"proposals/{proposal['id']}/approve/", read).status == 200
+    assert operator.get(f"rules/{rule.pk}/").body["text"] == "Name every competitor."
 
 
 def test_a_stale_proposal_says_so_in_lists_and_is_filtered_by_it(
