@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
 from django.db.models.lookups import Exact
 
 from apps.governance.models import Proposal
 from apps.governance.models.proposals import CLAIM_DURATION, expired_condition, open_condition, waiting_condition
-from apps.governance.models.proposals import CLAIM_DURATION
 from apps.review.appliers.registry import APPLIERS
 
 State = Proposal.State
@@ -62,8 +62,8 @@ def overdue_condition(now: datetime) -> Q:
 
 
 def rebase_condition() -> Q:
-    """Return the condition for open proposals whose target changed since they were bound to it."""
-    return Q(state=State.OPEN) & reduce(or_, _changed_target_conditions())
+    """Return the condition for open proposals whose target changed since they were bound to it, by the database's clock."""
+    return open_condition(Now()) & reduce(or_, _changed_target_conditions())
 
 
 def _changed_target_conditions() -> Iterator[Q]:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -111,18 +112,18 @@ def day(own_product: RunningProduct) -> OperationsDay:
 
 
 def test_a_day_of_operations(day: OperationsDay, container: Container, postgres: Postgres) -> None:
-    for event_of_the_day in (
-        spend_and_raise_the_budget,
-        freeze_the_broker,
-        partial(pause_the_database, postgres=postgres),
-        kill_the_worker,
-        take_over_in_mid_turn,
-        quarantine_with_an_open_session,
-        withdraw_a_learning_version,
-        partial(back_up_and_restore, container=container),
-    ):
-        name = getattr(event_of_the_day, "func", event_of_the_day).__name__.replace("_", " ")
-        event_of_the_day(day)
+    events: dict[str, Callable[[OperationsDay], None]] = {
+        "the budget was spent and raised": spend_and_raise_the_budget,
+        "the broker was frozen": freeze_the_broker,
+        "the database was paused": partial(pause_the_database, postgres=postgres),
+        "a worker was killed": kill_the_worker,
+        "a takeover in mid-turn": take_over_in_mid_turn,
+        "quarantine with an open session": quarantine_with_an_open_session,
+        "a learning version was withdrawn": withdraw_a_learning_version,
+        "a backup was restored": partial(back_up_and_restore, container=container),
+    }
+    for name, happens in events.items():
+        happens(day)
         day.open_every_page(name)
 
 

@@ -126,6 +126,8 @@ def _later_support_count() -> QuerySet[Any]:
 LATER_SUPPORT: Final = Case(
     When(kind=InboxKind.SKILL_NEW, then=Coalesce(Subquery(_later_support_count()), 0)), default=0
 )
+# Whether a proposal needs a rebase, to sort by.
+REBASE_ORDER: Final = Case(When(rebase_condition(), then=1), default=0)
 # The evidence for a proposal, to sort by.
 EVIDENCE_COUNT: Final = F("support_count") + LATER_SUPPORT
 

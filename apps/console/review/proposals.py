@@ -16,6 +16,7 @@ from apps.console.review import proposal_wording as words
 from apps.console.review.change_excerpts import change_excerpt
 from apps.console.review.inbox_filters import (
     EVIDENCE_COUNT,
+    REBASE_ORDER,
     AgeFilter,
     AgentFilter,
     ClaimFilter,
@@ -87,7 +88,7 @@ class ProposalAdmin(GovernedAdmin):
         parts = badge(proposal.current_state), words.waiting_time(proposal), claim
         return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *parts)
 
-    @admin.display(description="Live text", ordering="needs_rebase")
+    @admin.display(description="Live text", ordering=REBASE_ORDER)
     def live_text_shown(self, proposal: Any) -> SafeString | str:
         return (
             badge("needs_rebase")

@@ -250,6 +250,9 @@ def test_a_stale_proposal_has_a_tab_a_filter_and_a_column(world: World, operator
         assert title in page
         assert "needs rebase" in page
         assert "greet" not in page
+    for order, is_first in (("-5", True), ("5", False)):
+        page = inbox_text(operator, f"?o={order}")
+        assert (page.index(title) < page.index("New skill for greet")) is is_first
     assert title not in inbox_text(operator, "?live_text=unchanged")
     assert "greet" in inbox_text(operator, "?live_text=unchanged")
     reject_proposal(stale, actor=world.operator, reason="No.")

@@ -50,6 +50,7 @@ NEUTRAL_FIELDS = {
     "version",
     *("confirm_findings", "with_profiles", "limited_act", "since", "until"),
     "line",
+    "needs_rebase",
     "cursor",
     "page_size",
     "fields",
