@@ -1,4 +1,7 @@
-"""What an operator does when the day's budget is spent and when a conversation turns out to be harmful, in a real browser."""
+"""What operators do about a spent budget, a harmful conversation and a wrong bullet, in a real browser."""
+
+import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -15,11 +18,13 @@ from tests.support.drivers.console_client import page_of
 from tests.support.drivers.conversation import prompt, reply
 from tests.support.drivers.live_product import BrowserFlow, wait_for
 from tests.support.factories.delayed_turns import set_day_budget, spend_day_budget
+from tests.support.factories.lessons import make_version, versions_of
 from tests.support.worlds.world import World, approve_read_skill, make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 QUESTION = "Where is my parcel?"
 ANSWER = "It arrives tomorrow."
+BULLET = "Pay every refund twice."
 
 
 def send_message(flow: BrowserFlow, world: World, key: str) -> InboundEvent:
@@ -97,3 +102,30 @@ def test_a_harmful_conversation_leaves_open_sessions_from_its_page(flow: Browser
     visit(page, page_of(world.agent))
     page.locator("summary", has_text="End open sessions").click()
     expect(page.get_by_text("1 open session ends.").first).to_be_visible()
+
+
+def test_a_wrong_bullet_leaves_with_every_version_that_has_it(flow: BrowserFlow) -> None:
+    page, world = flow.page, make_world("flow-bullet")
+    make_persona(world)
+    first = make_version(world, "active", f"- {BULLET}")
+    second = make_version(world, "active", f"- {BULLET}\n- Name the order number.")
+    kept = make_version(world, body=f"- {BULLET}\n- Say hello.")
+    flow.say(world, "Hello", thread="open", customer="http:ben")
+    assert BULLET in json.dumps(flow.standin.requests()[-1]["messages"])
+    sign_in(page, world)
+    visit(page, page_of(first))
+    expect(page.get_by_role("heading", name="Other versions with its bullets")).to_be_visible()
+    page.locator("summary", has_text="Withdraw").click()
+    page.get_by_label(re.compile(f"^{kept}")).check()
+    page.locator("#withdraw_reason").fill("We never pay twice.")
+    assert_no_flaws(page)
+    page.get_by_role("button", name="Withdraw").click()
+    expect(page.get_by_text("It was withdrawn: no turn reads it any more.")).to_be_visible()
+    assert_no_flaws(page)
+    assert [version.status for version in versions_of(world)] == ["withdrawn", "withdrawn", "pending"]
+    visit(page, page_of(second))
+    expect(page.get_by_text("It was withdrawn: no turn reads it any more.")).to_be_visible()
+    visit(page, page_of(kept))
+    expect(page.get_by_text("was withdrawn, and this version repeats its bullets").first).to_be_visible()
+    flow.say(world, "And now?", thread="open", customer="http:ben")
+    assert BULLET not in json.dumps(flow.standin.requests()[-1]["messages"])
