@@ -13,6 +13,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "apps.api.openapi.schema.name_streams",
         "apps.api.openapi.schema.name_refusals",
+        "apps.api.openapi.schema.type_enums",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -258,6 +258,14 @@ def name_refusals(result: OpenApiNode, generator: Any, **details: Any) -> OpenAp
     return result
 
 
+def type_enums(result: OpenApiNode, generator: Any, **details: Any) -> OpenApiNode:
+    """Add the type that drf-spectacular leaves out where the only value is an empty text; clients are generated from types."""
+    for schema in result["components"]["schemas"].values():
+        if schema.get("enum") == [""]:
+            schema["type"] = "string"
+    return result
+
+
 def _possible_statuses(operation: OpenApiNode) -> Iterator[str]:
     asked = {(each["in"], each["name"]) for each in operation["parameters"]}
     yield from ("400", "401", "403", "429")

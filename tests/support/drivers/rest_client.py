@@ -67,8 +67,8 @@ class RestClient:
     def put(self, path: str, body: Any) -> Answer:
         return self.ask("PUT", path, body)
 
-    def delete(self, path: str) -> Answer:
-        return self.ask("DELETE", path)
+    def delete(self, path: str, **headers: str) -> Answer:
+        return self.ask("DELETE", path, **headers)
 
 
 def agent_client(world: World) -> RestClient:

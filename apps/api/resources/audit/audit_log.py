@@ -12,11 +12,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import RowViewSet
 from apps.api.openapi.schema import refusal_response
+from apps.api.protocol.content_negotiation import JsonLinesRenderer, TextRenderer, file_type
 from apps.api.protocol.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
 from apps.api.protocol.query_parameters import reject_unknown_parameters
 from apps.api.protocol.serializers import RowSerializer
@@ -25,7 +27,7 @@ from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, Refusal,
 from apps.governance.policy.policy_table import Act
 from apps.tenants.audit_export import FINDINGS_SHOWN, MOST_ENTRIES, export_audit_log, refuse_export, verify_tenant_log
 
-JSONL: Final = "application/jsonl"
+EXPORT_TYPES: Final = (JsonLinesRenderer, TextRenderer)
 TOO_MANY_ENTRIES: Final = refusal_response(409, f"There are more than {MOST_ENTRIES:,} entries.")
 DAY_PARAMETERS: Final = (
     OpenApiParameter("since", OpenApiTypes.DATE, required=True, description="In the tenant's time zone."),
@@ -101,9 +103,11 @@ class VerificationView(RowViewSet[AuditCheck]):
         return Response(VerificationResultSerializer(verify_tenant_log(self.actor)).data, status=201)
 
     @extend_schema(
-        parameters=list(DAY_PARAMETERS), responses={(200, JSONL): OpenApiTypes.STR, **TOO_MANY_ENTRIES}, filters=False
+        parameters=list(DAY_PARAMETERS),
+        responses={**{(200, each.media_type): OpenApiTypes.STR for each in EXPORT_TYPES}, **TOO_MANY_ENTRIES},
+        filters=False,
     )
-    @action(detail=False, methods=["get"], url_name="export")
+    @action(detail=False, methods=["get"], url_name="export", renderer_classes=(JSONRenderer, *EXPORT_TYPES))
     def export(self, request: Request) -> HttpResponse:
         """Export some days of the audit log, one line per entry, without the texts of changes. Admins only."""
         refuse_export(self.actor)
@@ -113,7 +117,7 @@ class VerificationView(RowViewSet[AuditCheck]):
         exported = export_audit_log(self.actor, **asked.validated_data)
         name = content_disposition_header(as_attachment=True, filename=exported.name)
         headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
-        return HttpResponse(exported.text, content_type=JSONL, headers=headers)
+        return HttpResponse(exported.text, content_type=file_type(request, JsonLinesRenderer), headers=headers)
 
 
 ACTOR_FIELDS = ("actor_role", "actor_label", "actor_user_id", "agent_id")

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView, RowViewSet
+from apps.api.models import KEY_CHARACTERS
 from apps.api.openapi.schema import refusal_response
 from apps.api.protocol.exceptions import TurnFailedError
 from apps.api.protocol.filters import FilterSet, IdFilter
@@ -56,7 +57,12 @@ MESSAGE_RESPONSES: Final[dict[Any, OpenApiResponse]] = {  # Any: a status, or on
     **refusal_response(502, "Accepted, but the turn failed while the request waited."),
 }
 KEY_PARAMETER = OpenApiParameter(
-    KEY_HEADER, str, OpenApiParameter.HEADER, description="A message sent again under the same key is the same message."
+    KEY_HEADER,
+    {"type": "string", "minLength": 1, "maxLength": KEY_CHARACTERS},
+    OpenApiParameter.HEADER,
+    required=True,
+    description="Required: a new key for each request, such as a UUID. A request sent again under the same key is the same request."
+    " A client that cannot send headers sends `idempotency_key` in the body instead.",
 )
 
 

@@ -7,15 +7,16 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
 from apps.api.openapi.schema import refusal_response
+from apps.api.protocol.content_negotiation import BytesRenderer, ZipRenderer, file_type
 from apps.api.protocol.query_parameters import is_true, reject_unknown_parameters
 from apps.api.resources.agents.agents import agent_id_named
 from apps.api.resources.skills.skill_attachments import BoundedMultiPartParser
-from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
 from apps.skills.attachments.blob_store import content_disposition
@@ -35,14 +36,14 @@ from apps.skills.import_export.skill_import import (
 from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill
 
-ZIP_TYPE = "application/zip"
+ARCHIVE_RENDERERS = (JSONRenderer, ZipRenderer, BytesRenderer)
 CONFIRM_PARAMETER = OpenApiParameter(
     "confirm_findings",
     OpenApiTypes.BOOL,
     description="True: export it although it seems to contain personal data. Only people may confirm this.",
 )
 ARCHIVE_RESPONSES = {
-    (200, ZIP_TYPE): OpenApiTypes.BINARY,
+    **{(200, each.media_type): OpenApiTypes.BINARY for each in (ZipRenderer, BytesRenderer)},
     **refusal_response(
         409,
         "No skill is approved, they are too large for one archive, or they seem to contain personal data (`findings`).",
@@ -98,7 +99,22 @@ class ImportResultSerializer(serializers.Serializer[Any]):
     skills = ImportedSkillSerializer(many=True)
 
 
-class SkillExportsView(ActorView):
+class ArchiveView(ActorView):
+    """Sends skills as an archive."""
+
+    renderer_classes = ARCHIVE_RENDERERS
+
+    def zip_response(self, request: Request, skills: list[Skill], *, confirm: bool) -> HttpResponse:
+        """Return the archive of these skills."""
+        headers = {
+            "Content-Disposition": content_disposition(archive_name(skills)),
+            "Cache-Control": "private, no-store",
+        }
+        archive = build_archive(skills, actor=self.actor, confirm_findings=confirm)
+        return HttpResponse(archive, content_type=file_type(request, ZipRenderer), headers=headers)
+
+
+class SkillExportsView(ArchiveView):
     """Exports all approved skills in one archive."""
 
     # The files are read before the response starts, without an open transaction.
@@ -116,10 +132,10 @@ class SkillExportsView(ActorView):
         key = request.query_params.get("agent_key")
         with acting_as(self.actor):
             agent_id = agent_id_named(key, self.actor) if key else None
-        return _zip_response(select_approved_skills(agent_id, actor=self.actor), self.actor, confirm=confirm)
+        return self.zip_response(request, select_approved_skills(agent_id, actor=self.actor), confirm=confirm)
 
 
-class SkillExportView(ActorView):
+class SkillExportView(ArchiveView):
     """Exports one approved skill."""
 
     waiting: ClassVar = frozenset({"get"})
@@ -129,7 +145,7 @@ class SkillExportView(ActorView):
         """Export an approved skill as a zipped folder in the Agent Skills format. Other states are refused."""
         reject_unknown_parameters(request, frozenset({CONFIRM_PARAMETER.name}))
         confirm = is_true(request, CONFIRM_PARAMETER.name)
-        return _zip_response(select_approved_skill(int(pk), actor=self.actor), self.actor, confirm=confirm)
+        return self.zip_response(request, select_approved_skill(int(pk), actor=self.actor), confirm=confirm)
 
 
 class SkillImportView(ActorView):
@@ -163,10 +179,3 @@ def _read_archive(request: Request) -> dict[str, Any]:
     sent = ImportSkillsBody(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)
-
-
-def _zip_response(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
-    headers = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
-    return HttpResponse(
-        build_archive(skills, actor=actor, confirm_findings=confirm), content_type=ZIP_TYPE, headers=headers
-    )
