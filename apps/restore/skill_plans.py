@@ -1,4 +1,4 @@
-"""Plans for skills. A deprecated skill stays deprecated (R092); its text returns as a new draft for review."""
+"""Plans for skills. A restore approves nothing: a deprecated skill returns as its own draft, for review (R092, R093)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,6 +16,7 @@ from apps.skills.actions import (
     deprecate_skill,
     detach_file,
     draft_skill,
+    redraft_skill,
     revise_skill,
 )
 from apps.skills.models import Skill
@@ -39,8 +40,10 @@ def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
     now, then = pair.now, pair.then
     if then is None:
         yield from _plan_newer_skill(pair, shelf)
-    elif now is None or then.row.status not in {now.status, Status.DEPRECATED}:
-        yield from _plan_fresh_draft(pair, shelf)
+    elif then.row.status == Status.DEPRECATED:
+        yield from _plan_deprecated_then(pair)
+    elif now is None or then.row.status != now.status:
+        yield from _plan_draft_again(pair, shelf)
     elif then.row.status == Status.APPROVED:
         yield from _plan_rewording(pair, shelf, Act.SKILL_REVISE, revise_skill)
         yield from _plan_attachments(pair)
@@ -60,8 +63,18 @@ def _plan_newer_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
         )
 
 
-def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """Plan a new draft with the earlier text, because the skill itself cannot return to its earlier state."""
+def _plan_deprecated_then(pair: RowPair[Skill]) -> PlanItems:
+    """Plan a skill that was deprecated at the earlier moment and was made a draft again by a restore since."""
+    if pair.now is not None and pair.now.status == Status.APPROVED:
+        yield _deprecate_step(pair, "Deprecate it: it was deprecated then")
+    elif pair.now is not None and pair.now.status == Status.DRAFT:
+        yield UnchangedNote(
+            pair.label, "It was made a draft again since. It reaches no customer and keeps waiting for its review."
+        )
+
+
+def _plan_draft_again(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
+    """Plan a draft with the earlier text, because a restore approves nothing."""
     now, then = pair.now, pair.past
     if now is not None and then.row.status == Status.DRAFT and now.status == Status.DEPRECATED:
         yield UnchangedNote(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
@@ -73,12 +86,15 @@ def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
             pair.label, f"Its text from that time is in skill “{holder.name}”, which is {holder.status}."
         )
         return
-    yield _draft_step(pair, shelf)
+    if now is not None and now.is_quarantined:
+        yield UnchangedNote(pair.label, "It is in quarantine. Release it first, and restore it then.")
+        return
+    yield _draft_step(pair, shelf) if now is None else _redraft_step(pair, now, shelf)
     if then.row.status == Status.APPROVED:
         yield UnchangedNote(
             pair.label,
-            "It was approved then and is deprecated now, which is permanent. Its text comes back as a draft;"
-            " approve that one, and the next session lists it.",
+            "It was approved then. A restore approves nothing: it waits for the approval that its risk requires, and the"
+            " session after that lists it as it did then.",
         )
 
 
@@ -100,6 +116,24 @@ def _draft_step(pair: RowPair[Skill], shelf: CurrentSkills) -> RestoreStep:
     return make_step(
         gone, Act.SKILL_DRAFT, shown, carry, f"Create a new draft of its text from that time, as “{values['name']}”"
     )
+
+
+def _redraft_step(pair: RowPair[Skill], now: Skill, shelf: CurrentSkills) -> RestoreStep:
+    """Plan the next version of a deprecated skill: a draft under its own name, unless another skill has that name now."""
+    row = pair.past.row
+    taken = {skill.name for skill in shelf.now if skill.agent_id == row.agent_id and skill.pk != now.pk}
+    values: Values = {name: getattr(row, name) for name in ("title", "description", "category", "body")}
+    values["name"] = now.name if row.name in taken else row.name
+
+    def carry(*, actor: Actor, read_at: int | None) -> Skill:
+        return redraft_skill(now, actor=actor, values=values, files=row.files, taint=Taint(row.taint), read_at=read_at)
+
+    shown = values | ({"attachments": row.attachments} if row.attachments != now.attachments else {})
+    differs = {name: value for name, value in shown.items() if value != getattr(now, name)}
+    says = f"Make it a draft again with its text from that time, under its name “{values['name']}”"
+    if row.name in taken:
+        says += f", because another skill is called “{row.name}” now"
+    return make_step(pair, Act.SKILL_REDRAFT, {"status": Status.DRAFT.value, **differs}, carry, says)
 
 
 def _deprecate_step(pair: RowPair[Skill], says: str) -> RestoreStep:

@@ -80,7 +80,7 @@ def _revision(proposal: Proposal) -> str:
 
 
 def _deprecation(proposal: Proposal) -> str:
-    return f"{_affected_agents(proposal)} no longer finds “{proposal.target_label}” for any customer, for good."
+    return f"{_affected_agents(proposal)} no longer finds “{proposal.target_label}” for any customer."
 
 
 def _memory_lines(proposal: Proposal) -> str:

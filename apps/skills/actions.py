@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.deferred_constraints import check_references_to
-from apps.governance.errors import Conflict, NotPermitted, NotVisible, refuse_blank
+from apps.governance.errors import Conflict, IllegalTransition, NotPermitted, NotVisible, refuse_blank
 from apps.governance.governed_write import assign_values, authorize, governed, governed_create
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.policy_table import Act
@@ -129,7 +129,10 @@ def deprecate_skill(
     reason: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Skill:
-    """Deprecate a skill permanently. Later sessions no longer list it, and a draft's open proposal is rejected."""
+    """Deprecate a skill, which only a restore makes a draft again. Later sessions do not list it.
+
+    A draft's open proposal is rejected.
+    """
     with acting_as(actor):
         with governed(
             Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason
@@ -138,6 +141,33 @@ def deprecate_skill(
         waiting = submission_of(skill, actor)
         if waiting is not None and waiting.is_open:
             reject_proposal(waiting, actor=actor, reason=reason)
+    return skill
+
+
+def redraft_skill(
+    skill: Skill,
+    *,
+    actor: Actor,
+    values: Mapping[str, str],
+    files: AttachmentFiles = (),
+    taint: Taint | None = None,
+    read_at: int | None = None,
+    reason: str = "",
+) -> Skill:
+    """Make a deprecated skill a draft again, with these texts and files, and submit it for review.
+
+    Only a restore does this (R092). The skill keeps its name, its id and its history, and needs an approval as it did before.
+    """
+    with acting_as(actor):
+        with governed(Act.SKILL_REDRAFT, skill, actor=actor, read_at=read_at, reason=reason) as row:
+            if row.status == Skill.Status.DEPRECATED and not row.approved_by:
+                raise IllegalTransition("This draft was rejected and never approved. Write another one.")
+            row.redraft()
+            assign_values(row, Act.SKILL_REDRAFT, values)
+            row.attachments = [asdict(file) for file in files]
+            row.taint = Taint.joined(row.taint, taint or row.taint)
+            row.approved_sha256, row.approved_by, row.approved_at = "", "", None
+        submit_draft(skill, actor=actor)
     return skill
 
 

@@ -45,7 +45,7 @@ class Skill(Governed):
     """A procedure that an agent or a person drafted, used only after a person approved its exact bytes (R090-R098)."""
 
     class Status(models.TextChoices):
-        """The state of a skill. Deprecated is final; draft a new skill instead (R092)."""
+        """The state of a skill. Only a restore makes a deprecated skill a draft again (R092)."""
 
         DRAFT = "draft"
         APPROVED = "approved"
@@ -159,9 +159,14 @@ class Skill(Governed):
     def take_back(self) -> None:
         """Undo the approval. The database allows this only within a minute."""
 
+    # Only a restore leads to this state, so clients cannot request it by name.
+    @transition(field=status, source=Status.DEPRECATED, target=Status.DRAFT, custom={"by_name": False})
+    def redraft(self) -> None:
+        """Make a deprecated skill a draft again. The database allows this only for a skill that was approved before."""
+
     @transition(field=status, source=[Status.DRAFT, Status.APPROVED], target=Status.DEPRECATED)
     def deprecate(self) -> None:
-        """Retire the skill permanently. From the next session on, the skill index no longer lists it."""
+        """Retire the skill. From the next session on, the skill index no longer lists it. Only a restore makes it a draft again."""
 
 
 class SkillUse(models.Model):

@@ -183,7 +183,15 @@ MACHINES = {
         schedule_in,
         dict.fromkeys(("approved", "paused"), "approved_by = 'x', approved_at = now()"),
     ),
-    "skill": Machine(Skill, "status", skill_in, {"approved": "approved_by = 'x', approved_sha256 = content_sha256"}),
+    "skill": Machine(
+        Skill,
+        "status",
+        skill_in,
+        {
+            "approved": "approved_by = 'x', approved_sha256 = content_sha256",
+            "draft": "approved_by = '', approved_sha256 = ''",
+        },
+    ),
     "persona": Machine(Persona, "status", persona_in, {}),
     "rule": Machine(StandingRule, "status", rule_in, {}),
     "kill_switch": Machine(KillSwitch, "status", switch_in, {"off": "deactivated_by = 'x'"}),

@@ -39,7 +39,7 @@ def test_only_people_write_overlays_identity_cards_and_rules() -> None:
 def test_only_people_move_a_skill() -> None:
     # R018, R094
     moving = {act for act, rule in POLICY.items() if act.value.startswith("skill.") and "status" in rule.fields}
-    assert moving == {Act.SKILL_APPROVE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO}
+    assert moving == {Act.SKILL_APPROVE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO, Act.SKILL_REDRAFT}
     assert all(POLICY[act].allowed == PEOPLE for act in (*moving, Act.SKILL_REVISE))
 
 

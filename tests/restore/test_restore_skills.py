@@ -3,13 +3,24 @@
 import pytest
 from django.utils import timezone
 
+from apps.governance.errors import IllegalTransition
 from apps.governance.models import Taint
+from apps.governance.policy.policy_table import Act
 from apps.restore.plan import RowTarget, make_restore_plan
 from apps.review.skill_actions import approve_skill
-from apps.skills.actions import amend_skill, deprecate_skill, detach_file, discard_skill, revise_skill
+from apps.skills.actions import (
+    amend_skill,
+    deprecate_skill,
+    detach_file,
+    discard_skill,
+    redraft_skill,
+    revise_skill,
+)
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
+from apps.skills.quarantine import quarantine_skill
 from tests.restore.restore_scenario import agent_target, current_prompt, get_only_row, plan_lines, restore_target
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, run_and_undo
 from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 
@@ -34,17 +45,66 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     moment, before = timezone.now(), current_prompt(world)
     deprecate_skill(skill, actor=world.admin)
     found, _ = restore_target(agent_target(world, moment), world.operator)
-    assert "which is permanent" in found.notes[0].description
-    fresh = get_only_row(world, Skill, status="draft")
-    assert (fresh.name, fresh.body, fresh.taint) == ("issue-a-refund-restored", skill.body, Taint.AGENT)
-    approve_skill(
-        fresh, actor=world.operator, reviewed_sha256=fresh.content_sha256, confirm_findings=True, reason="Opened."
-    )
-    expected = before.replace("issue-a-refund", "issue-a-refund-restored").replace(f"id: {skill.pk}", f"id: {fresh.pk}")
-    assert current_prompt(world) == expected
-    again = make_restore_plan(agent_target(world, moment), actor=world.operator)
-    assert again.steps == ()
-    assert "is in skill “issue-a-refund-restored”, which is approved" in again.notes[0].description
+    assert plan_lines(found) == [
+        (
+            "skill.redraft Skill “issue-a-refund” of agent support: Make it a draft again with its text from that time, under"
+            " its name “issue-a-refund”"
+        )
+    ]
+    assert "A restore approves nothing: it waits for the approval" in found.notes[0].description
+    again = get_only_row(world, Skill, pk=skill.pk)
+    assert (again.status, again.name, again.version, again.approved_by) == ("draft", "issue-a-refund", 4, "")
+    assert current_prompt(world) != before
+    approve_skill(again, actor=world.operator, reviewed_sha256=again.content_sha256)
+    assert current_prompt(world) == before
+    assert make_restore_plan(agent_target(world, moment), actor=world.operator).steps == ()
+
+
+def test_a_restore_of_a_deprecated_skill_is_undone_by_a_restore(world: World) -> None:
+    skill = make_skill(world, "approved", title="Issue a refund")
+    moment = timezone.now()
+    deprecate_skill(skill, actor=world.admin)
+    gone, without = timezone.now(), current_prompt(world)
+    restore_target(agent_target(world, moment), world.operator)
+    found = make_restore_plan(agent_target(world, gone), actor=world.operator)
+    assert (found.steps, "made a draft again since" in found.notes[0].description) == ((), True)
+    again = get_only_row(world, Skill, pk=skill.pk)
+    approve_skill(again, actor=world.operator, reviewed_sha256=again.content_sha256)
+    found, _ = restore_target(agent_target(world, gone), world.operator)
+    assert plan_lines(found) == [
+        "skill.deprecate Skill “issue-a-refund” of agent support: Deprecate it: it was deprecated then"
+    ]
+    assert current_prompt(world) == without
+
+
+def test_a_deprecated_skill_whose_name_another_one_has_now_keeps_its_own(world: World) -> None:
+    skill = make_skill(world, "approved", title="Issue a refund")
+    moment = timezone.now()
+    revise_skill(skill, actor=world.admin, values={"name": "pay-back"})
+    deprecate_skill(skill, actor=world.admin)
+    make_skill(world, title="Issue a refund", body="Another one.")
+    found, _ = restore_target(agent_target(world, moment), world.operator)
+    [step] = [step for step in found.steps if step.act == Act.SKILL_REDRAFT]
+    assert "under its name “pay-back”, because another skill is called “issue-a-refund” now" in step.description
+    assert get_only_row(world, Skill, pk=skill.pk).name == "pay-back"
+
+
+def test_a_quarantined_skill_is_released_before_it_is_restored(world: World) -> None:
+    skill = make_skill(world, "approved")
+    moment = timezone.now()
+    deprecate_skill(skill, actor=world.admin)
+    quarantine_skill(skill, actor=world.admin, reason="Odd.")
+    found = make_restore_plan(agent_target(world, moment), actor=world.operator)
+    assert (found.steps, "Release it first" in found.notes[0].description) == ((), True)
+
+
+def test_a_rejected_draft_becomes_no_draft_again(world: World) -> None:
+    skill = make_skill(world)
+    deprecate_skill(skill, actor=world.admin)
+    with pytest.raises(IllegalTransition, match="was rejected and never approved"):
+        redraft_skill(skill, actor=world.operator, values={})
+    again = "UPDATE skills_skill SET status = 'draft' WHERE id = %s"
+    assert run_and_undo(world.operator, again, [skill.pk]).sqlstate == BROKEN_RULE
 
 
 def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_again(world: World) -> None:
@@ -54,7 +114,7 @@ def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_agai
         skill, actor=world.admin, reviewed_sha256=skill.content_sha256, confirm_findings=True, reason="Opened."
     )
     found, _ = restore_target(agent_target(world, moment), world.operator)
-    assert [step.act.value for step in found.steps] == ["skill.deprecate", "skill.draft"]
+    assert [step.act.value for step in found.steps] == ["skill.deprecate", "skill.redraft"]
     assert current_prompt(world) == before
     assert get_only_row(world, Skill, status="draft").body == skill.body
 
@@ -108,7 +168,7 @@ def test_one_skill_goes_back_to_a_version(world: World) -> None:
     assert get_only_row(world, Skill).body == old
     deprecate_skill(get_only_row(world, Skill), actor=world.admin)
     found, _ = restore_target(RowTarget(Skill, skill.pk, 2), world.operator)
-    assert [step.act.value for step in found.steps] == ["skill.draft"]
+    assert [step.act.value for step in found.steps] == ["skill.redraft"]
 
 
 def test_files_come_back_in_their_order_and_those_that_came_since_go(world: World) -> None:  # R091

@@ -84,7 +84,7 @@ EXPECTED_SUMMARIES: Mapping[Kind, tuple[Callable[[World], Proposal], str]] = {
         lambda world: propose_deprecation(
             make_skill(world, "approved", name="greet"), actor=world.bot, rationale="Nobody asks for it."
         ),
-        "Agent support no longer finds “greet” for any customer, for good.",
+        "Agent support no longer finds “greet” for any customer.",
     ),
     Kind.MEMORY_LINES: (
         lambda world: hold_proposal(make_memory(world), LINES_SHARE, world),

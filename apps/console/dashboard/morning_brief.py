@@ -39,7 +39,10 @@ class BriefTopic:
 TOPICS: Final[Mapping[str, BriefTopic]] = {
     "skills": BriefTopic(
         "Skills",
-        (Act.SKILL_APPROVE, Act.SKILL_REVISE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO, Act.SKILL_RELEASE),
+        (
+            *(Act.SKILL_APPROVE, Act.SKILL_REVISE, Act.SKILL_DEPRECATE),
+            *(Act.SKILL_UNDO, Act.SKILL_REDRAFT, Act.SKILL_RELEASE),
+        ),
         "No skill was approved, revised or retired.",
     ),
     "versions": BriefTopic(

@@ -203,8 +203,8 @@ class SkillAdmin(GovernedAdmin):
             Act.SKILL_DEPRECATE,
             deprecate_skill,
             done="Deprecated. The next session of this agent no longer lists it.",
-            consequence="The next session of agent {agent} no longer lists this skill. There is no way back:"
-            " a fresh skill is needed.",
+            consequence="The next session of agent {agent} no longer lists this skill. Only a restore to an earlier version"
+            " makes it a draft again.",
             form=ReasonedDecisionForm,
             when=_is_approved,
             tone="danger",

@@ -29,6 +29,7 @@ class Act(StrEnum):
     SKILL_PROPOSE = "skill.propose"
     SKILL_DISCARD = "skill.discard"
     SKILL_UNDO = "skill.undo"
+    SKILL_REDRAFT = "skill.redraft"
     SKILL_RETAIN = "skill.retain"
     SKILL_FETCH = "skill.fetch"
     SKILL_ATTACH = "skill.attach"
@@ -253,6 +254,7 @@ _PAST_PARTICIPLES: Final[Mapping[str, str]] = {
     "rebase": "rebased",
     "receive": "received",
     "recur": "seen again",
+    "redraft": "made a draft again",
     "refresh": "refreshed",
     "refuse": "refused",
     "reject": "rejected",

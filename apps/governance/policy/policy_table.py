@@ -61,14 +61,12 @@ LEARNING_POLICY: Final[Mapping[Act, PolicyRule]] = MappingProxyType(
     {
         Act.LEARNING_VERSION_PROPOSE: PolicyRule(direct=_SYSTEM, does=RowEffect.MAKES),
         Act.LEARNING_VERSION_APPLY: PolicyRule(direct=_SYSTEM, fields=("status",)),
-        Act.LEARNING_VERSION_ACTIVATE: PolicyRule(
-            direct=PEOPLE, fields=("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS
+        **dict.fromkeys(
+            (Act.LEARNING_VERSION_ACTIVATE, Act.LEARNING_VERSION_RESTORE),
+            PolicyRule(direct=PEOPLE, fields=("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
         ),
         Act.LEARNING_VERSION_REJECT: PolicyRule(direct=PEOPLE, fields=("status",)),
         Act.LEARNING_VERSION_RETIRE: PolicyRule(direct=PEOPLE | _SYSTEM, fields=("status",)),
-        Act.LEARNING_VERSION_RESTORE: PolicyRule(
-            direct=PEOPLE, fields=("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS
-        ),
         Act.LEARNING_VERSION_WITHDRAW: PolicyRule(direct=PEOPLE, fields=("status",)),
         Act.LEARNING_VERSION_PRUNE: PolicyRule(direct=_SYSTEM, does=RowEffect.REMOVES),
         Act.EDIT_CLUSTER_FIND: PolicyRule(direct=_SYSTEM, does=RowEffect.MAKES),
@@ -129,6 +127,7 @@ _APPROVED_BODY = ("approved_body",)
 _MEMORY_WRITE_STAMPS = (*_AUTHOR_STAMPS, "line_dates")
 _QUARANTINE_STAMPS = ("quarantined_at", "quarantined_by")
 _APPROVAL_STAMPS = ("approved_sha256", "approved_by", "approved_at")
+_REDRAFT_STAMPS = (*_APPROVAL_STAMPS, "taint")
 _ADMISSION_FIELDS = ("is_customer_proof_required", "messages_per_minute", "messages_per_day")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
 _BASE_FIELDS = ("base_version", "base_sha256", "base_content")
@@ -141,6 +140,7 @@ _PROPOSAL_FIELDS = (
 _TAKEOVER_FIELDS = ("taken_over_by", "taken_over_by_id", "taken_over_at")
 _DECISION_FIELDS = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
 _REOPEN_FIELDS = (*_DECISION_FIELDS, "quarantine_reason", "approval_count")
+_SWITCHING: Final = PEOPLE | _SYSTEM | _STAFF
 _QUARANTINE: Final = PolicyRule(direct=PEOPLE, fields=("quarantine_reason",), stamps=_QUARANTINE_STAMPS)
 _RELEASE: Final = replace(_QUARANTINE, risk=Risk.HIGH)
 
@@ -207,6 +207,9 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         ),
         Act.SKILL_DISCARD: PolicyRule(direct=PEOPLE | _AGENT, does=RowEffect.REMOVES),
         Act.SKILL_UNDO: PolicyRule(direct=PEOPLE, fields=("status",), risk=Risk.HIGH, stamps=_APPROVAL_STAMPS),
+        Act.SKILL_REDRAFT: PolicyRule(
+            direct=PEOPLE, fields=("status", *_SKILL_TEXT, "attachments"), risk=Risk.HIGH, stamps=_REDRAFT_STAMPS
+        ),
         Act.SKILL_RETAIN: PolicyRule(direct=PEOPLE, stamps=("retained_until",)),
         Act.SKILL_FETCH: PolicyRule(direct=_AGENT, does=RowEffect.NOTHING),
         Act.SKILL_QUARANTINE: _QUARANTINE,
@@ -462,12 +465,10 @@ POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
         Act.GRANT_WITHDRAW: PolicyRule(direct=_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
         Act.GRANT_SYNC: PolicyRule(direct=_SYSTEM, does=RowEffect.NOTHING),
         Act.KILL_SWITCH_ACTIVATE: PolicyRule(
-            direct=PEOPLE | _SYSTEM | _STAFF,
-            fields=("kind", "agent", "channel", "ends_sessions", "reason"),
-            does=RowEffect.MAKES,
+            direct=_SWITCHING, fields=("kind", "agent", "channel", "ends_sessions", "reason"), does=RowEffect.MAKES
         ),
         Act.KILL_SWITCH_DEACTIVATE: PolicyRule(
-            direct=PEOPLE | _SYSTEM | _STAFF, fields=("status",), stamps=("deactivated_by", "deactivated_at")
+            direct=_SWITCHING, fields=("status",), stamps=("deactivated_by", "deactivated_at")
         ),
         Act.CHECKPOINT_CREATE: PolicyRule(
             direct=PEOPLE | _SYSTEM, fields=("name", "agent", "moment", "reason"), does=RowEffect.MAKES

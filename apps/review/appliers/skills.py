@@ -21,7 +21,9 @@ from apps.skills.publication import publish_skill, unpublish_skill
 from apps.skills.skill_validation import Attachment, missing_file_findings, risk_factors_in
 
 Kind = Proposal.Kind
-DEPRECATION_IS_FINAL = "A deprecated skill cannot be restored, so this cannot be undone. Draft a new skill instead."
+DEPRECATION_IS_FINAL = (
+    "A deprecation cannot be undone here. Restore an earlier version of the skill, which makes it a draft again."
+)
 
 
 def _texts(skill: Skill) -> Values:
@@ -160,7 +162,7 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             apply=_deprecate,
             cannot_undo=DEPRECATION_IS_FINAL,
             retires=True,
-            consequence="The next session of the agent no longer lists the skill. This cannot be undone.",
+            consequence="The next session of the agent no longer lists the skill. Only a restore makes it a draft again.",
         ),
     }
 )

@@ -24,7 +24,8 @@ BEGIN
 END $$;
 
 -- Trigger: refuses to approve a draft unless an open proposal with these texts has enough approvals; unless a reviewer
--- edited the texts, the files must be the proposed ones too. It also refuses to undo an approval after more than a minute.
+-- edited the texts, the files must be the proposed ones too. It also refuses to undo an approval after more than a minute, and to
+-- make a rejected draft, or a deprecated skill that keeps its approval, a draft again.
 CREATE OR REPLACE FUNCTION refuse_unreviewed_skill() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF OLD.status = 'draft' AND NEW.status = 'approved' AND NOT EXISTS (
@@ -40,6 +41,9 @@ BEGIN
     END IF;
     IF OLD.status = 'approved' AND NEW.status = 'draft' AND OLD.approved_at < clock_timestamp() - interval '1 minute' THEN
         RAISE EXCEPTION 'An approval of a skill cannot be undone after a minute.' USING ERRCODE = 'check_violation';
+    END IF;
+    IF OLD.status = 'deprecated' AND NEW.status = 'draft' AND (OLD.approved_by = '' OR NEW.approved_by <> '') THEN
+        RAISE EXCEPTION 'Only a skill that was approved becomes a draft again, and its approval ends.' USING ERRCODE = 'check_violation';
     END IF;
     RETURN NEW;
 END $$;

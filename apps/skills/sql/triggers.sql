@@ -12,6 +12,6 @@ CREATE TRIGGER refuse_change_of_quarantined_skill BEFORE UPDATE OR DELETE
 CREATE TRIGGER refuse_unreviewed_skill BEFORE UPDATE OF status ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_unreviewed_skill();
 CREATE TRIGGER refuse_lowering_of_skill_taint BEFORE UPDATE OF taint ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_lowering_of_skill_taint();
 CREATE TRIGGER refuse_illegal_transition BEFORE INSERT OR UPDATE
-    ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'draft', 'draft>approved draft>deprecated approved>deprecated approved>draft');
+    ON skills_skill FOR EACH ROW EXECUTE FUNCTION refuse_illegal_transition('status', 'draft', 'draft>approved draft>deprecated approved>deprecated approved>draft deprecated>draft');
 CREATE TRIGGER stamp_content BEFORE INSERT OR UPDATE ON skills_skill FOR EACH ROW EXECUTE FUNCTION stamp_skill_content();
 CREATE TRIGGER stamp_version BEFORE UPDATE ON skills_skill FOR EACH ROW EXECUTE FUNCTION stamp_version();

@@ -21,7 +21,7 @@ VIEWS: dict[str, Any] = {  # Any: the router's stubs know no views of ours
 }
 ADMINS: dict[Any, Any] = dict(site._registry)
 # Where REST has another word for what the console calls by its field, or by a parameter of its own.
-REST_FILTER_NAMES = {"agent": "agent_key", "age": "is_overdue", "claim": "is_claimed"}
+REST_FILTER_NAMES = {"agent": "agent_key", "age": "is_overdue", "claim": "is_claimed", "live_text": "needs_rebase"}
 # A member's own talks, of which the console's list of conversations shows none.
 UNCOMPARED_PREFIXES = {"talks", "trials"}
 PAIRS = [

@@ -57,7 +57,7 @@ def test_a_missing_file_is_named_wherever_its_skill_is_approved(world: World, op
         assert "It mentions a file that is not attached." in page_words(operator.get(page_of(row)))
         refused = decide(operator, row, "approve")
         assert (refused.status_code, "prices.csv is not attached" in page_words(refused)) == (409, True)
-    together = operator.get(reverse("admin:bulk_decision"), {"verb": "approve", "row": str(proposal.pk)})
+    together = operator.get(f"{reverse('admin:bulk_decision')}?verb=approve&row={proposal.pk}")
     assert "prices.csv is not attached" in page_words(together)
     upload_file(skill, actor=world.operator, name="prices.csv", content=b"Plan,Price\n")
     assert "not attached" not in page_words(operator.get(page_of(skill)))

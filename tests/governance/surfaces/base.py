@@ -68,6 +68,7 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
+    redraft_skill,
     retain_skill,
     revise_skill,
 )
@@ -247,6 +248,9 @@ class ActionSurface:
         **LEARNING_ACTS,
         **CONTRADICTION_ACTS,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
+        Act.SKILL_REDRAFT: lambda _, row, actor: redraft_skill(
+            row, actor=actor, values={"body": "## Procedure\n1. Ask."}
+        ),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),
         Act.PROPOSAL_APPROVE: lambda _, row, actor: approve_proposal(

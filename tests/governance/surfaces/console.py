@@ -88,6 +88,7 @@ class ConsoleSurface:
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
+        Act.SKILL_REDRAFT: "a restore makes a deprecated skill a draft again",
         Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.BLOCK_AMEND: AGENT_ONLY_REASON,
         Act.MEMORY_PROPOSE: AGENT_ONLY_REASON,

@@ -53,6 +53,7 @@ class RestSurface:
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
+        Act.SKILL_REDRAFT: "a restore makes a deprecated skill a draft again",
         Act.SKILL_UNDO: "an approval is undone through its proposal",
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_IMPORT: "transcripts come in by a command",

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.kernel
 
 # Acts that no request names: they happen inside others, or the console's pages for them stand beside the declarations.
 INNER_ACTS = {
-    *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.PROPOSAL_EXPIRE),
+    *(Act.CONVERSATION_OPEN, Act.SKILL_UNDO, Act.SKILL_REDRAFT, Act.PROPOSAL_EXPIRE),
     *(Act.MEMORY_PROPOSE, Act.BLOCK_PROPOSE, Act.PROFILE_PROPOSE),
     *(Act.TOOL_APPROVAL_REQUEST, Act.TOOL_APPROVAL_CONSUME),
     *(Act.LEARNING_VERSION_PROPOSE, Act.LEARNING_VERSION_PRUNE, Act.LEARNING_VERSION_APPLY),

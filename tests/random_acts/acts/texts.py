@@ -53,6 +53,7 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
+    redraft_skill,
     retain_skill,
     revise_skill,
 )
@@ -249,6 +250,9 @@ TEXT_ACTS: Mapping[Act, ActRunner] = {
     Act.SKILL_DRAFT: lambda chosen: draft_skill(chosen.agent.pk, actor=chosen.actor, values=_runbook_values(chosen)),
     Act.SKILL_AMEND: write_field(Skill, amend_skill, "body"),
     Act.SKILL_APPROVE: _approve_skill,
+    Act.SKILL_REDRAFT: lambda chosen: redraft_skill(
+        chosen.row(Skill, status=Skill.Status.DEPRECATED), actor=chosen.actor, values=_runbook_values(chosen)
+    ),
     Act.SKILL_DEPRECATE: amend_row(Skill, deprecate_skill),
     Act.SKILL_REVISE: write_field(Skill, revise_skill, "body"),
     Act.SKILL_PROPOSE: _propose_skill,

@@ -17,7 +17,7 @@ from apps.governance.proposals.approval_rules import ApprovalVerdict
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
-from apps.skills.actions import revise_skill
+from apps.skills.actions import deprecate_skill, revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision
@@ -204,6 +204,7 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_PROPOSE: lambda world: make_skill(world, "approved"),
     Act.SKILL_DISCARD: make_skill,
     Act.SKILL_UNDO: _approved_skill,
+    Act.SKILL_REDRAFT: lambda world: deprecate_skill(make_skill(world, "approved"), actor=world.operator),
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
     Act.SKILL_ATTACH: make_skill,
     Act.SKILL_DETACH: make_skill_with_file,
