@@ -244,11 +244,11 @@ def test_nothing_is_undone_over_a_later_change(world: World) -> None:
     assert reload_row(world, persona).style == "Brief."
 
 
-def test_a_deprecation_is_for_good(world: World) -> None:
+def test_a_deprecation_is_undone_by_a_restore_alone(world: World) -> None:
     # R092
     proposal = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody uses it.")
     approve_as_read(proposal, world.operator)
-    with pytest.raises(IllegalTransition, match="this cannot be undone"):
+    with pytest.raises(IllegalTransition, match="cannot be undone here"):
         undo(proposal, actor=world.operator)
 
 

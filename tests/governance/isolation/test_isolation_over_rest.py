@@ -87,6 +87,7 @@ NEUTRAL_FIELDS = {
         "is_read_only",
         "outcome",
         "off_the_record",
+        "is_quarantined",
         "has_external_agent",
         "stuck",
         "due",

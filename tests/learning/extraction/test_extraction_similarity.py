@@ -113,7 +113,7 @@ def test_what_was_laid_to_a_draft_counts_in_the_inbox_and_changes_nothing_under_
     with acting_as(world.operator):
         proposals = {each.target_label: each.version for each in Proposal.objects.open()}
     assert set(proposals.values()) == {1}
-    most_first = page_words(operator.get(inbox, {"o": "-5"}))
-    least_first = page_words(operator.get(inbox, {"o": "5"}))
+    most_first = page_words(operator.get(inbox, {"o": "-6"}))
+    least_first = page_words(operator.get(inbox, {"o": "6"}))
     assert most_first.index("2 conversations") < most_first.index(other.name)
     assert least_first.index("2 conversations") > least_first.index(other.name)

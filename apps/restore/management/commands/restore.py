@@ -51,6 +51,7 @@ class Command(BaseCommand):
         Act.SKILL_DEPRECATE,
         Act.SKILL_DETACH,
         Act.SKILL_DRAFT,
+        Act.SKILL_REDRAFT,
         Act.SKILL_REVISE,
         Act.CHECKPOINT_CREATE,
     )
