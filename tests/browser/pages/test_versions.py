@@ -77,7 +77,7 @@ def test_a_checkpoint_is_restored_by_mouse(page: Page, console: BrowserConsole) 
     sign_in(page, world, admin=True)
     page.goto(page_of(checkpoint))
     page.get_by_role("button", name="See what restoring would change").click()
-    expect(page.get_by_text("It was approved then and is deprecated now")).to_be_visible()
+    expect(page.get_by_text("It was approved then. A restore approves nothing").first).to_be_visible()
     page.get_by_role("button", name="Restore what is ticked").click()
     expect(page.get_by_text("The state before it is the checkpoint")).to_be_visible()
     with acting_as(world.operator):
