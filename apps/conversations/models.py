@@ -25,6 +25,7 @@ from apps.conversations.rules import (
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.quarantine import quarantine_constraint
 from apps.governance.stored_text import validate_storable_text
 from apps.tenants.rules import MOST_STEPS
 
@@ -299,15 +300,7 @@ class Conversation(Governed):
                 | (~models.Q(taken_over_by="") & models.Q(taken_over_by_id__isnull=False, taken_over_at__isnull=False)),
                 name="taken_over_conversation_names_its_operator",
             ),
-            models.CheckConstraint(
-                condition=models.Q(quarantined_at=None, quarantined_by="", quarantine_reason="")
-                | (
-                    models.Q(quarantined_at__isnull=False)
-                    & ~models.Q(quarantined_by="")
-                    & ~models.Q(quarantine_reason="")
-                ),
-                name="quarantined_conversation_says_who_and_why",
-            ),
+            quarantine_constraint("conversation"),
             models.CheckConstraint(
                 condition=models.Q(
                     parent__isnull=True, hops=0, delegating_turn_id__isnull=True, budget_micro_usd__isnull=True

@@ -11,6 +11,7 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
+from apps.governance.quarantine import quarantine_constraint
 from apps.governance.stored_text import content_sha256, validate_storable_text
 from apps.skills.skill_validation import (
     BODY_CHARACTERS,
@@ -104,15 +105,7 @@ class Skill(Governed):
                 condition=~models.Q(status="approved") | models.Q(approved_sha256=models.F("content_sha256")),
                 name="approved_skill_is_the_bytes_approved",
             ),
-            models.CheckConstraint(
-                condition=models.Q(quarantined_at=None, quarantined_by="", quarantine_reason="")
-                | (
-                    models.Q(quarantined_at__isnull=False)
-                    & ~models.Q(quarantined_by="")
-                    & ~models.Q(quarantine_reason="")
-                ),
-                name="quarantined_skill_says_who_and_why",
-            ),
+            quarantine_constraint("skill"),
         ]
         indexes: ClassVar = [
             models.Index(fields=["tenant", "status", "id"], name="skill_by_status"),
