@@ -64,14 +64,14 @@ def approval_verdict(proposal: Proposal, target: Target, request: ApprovalReques
 
 def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:
     """Whether the target changed since the proposal was bound to it."""
-    is_unbound = applier.appends or (applier.free_text and not proposal.is_edited)
+    is_unbound = applier.appends or applier.awaits_words(proposal)
     return not is_unbound and bool(applier.sha256(target) != proposal.base_sha256)
 
 
 def _words_to_apply(proposal: Proposal, applier: Applier, request: ApprovalRequest) -> Values:
     if request.content is not None:
         return applier.check(request.content)
-    if applier.free_text and not proposal.is_edited:
+    if applier.awaits_words(proposal):
         raise Invalid(
             "This proposal is free text. Send the fields as they should read.",
             {"content": ["Write the text of each field."]},

@@ -11,9 +11,10 @@ from typing import Any, Final
 from apps.governance.errors import Conflict, GovernanceError
 from apps.governance.models import Proposal
 from apps.review.appliers.base import Applier, Target, Values
+from apps.review.approval_verdict import needs_rebase
 from apps.text_analysis.three_way_merge import merge_texts
 
-UP_TO_DATE: Final = "Its target has not changed since it was proposed, so there is nothing to rebase."
+_UP_TO_DATE: Final = "Its target has not changed since it was proposed, so there is nothing to rebase."
 # These proposals are about the row as a whole, so the proposed words cannot show that they still fit.
 _WHOLE_ROW: Mapping[Proposal.Kind, str] = MappingProxyType(
     {
@@ -26,7 +27,9 @@ _WHOLE_ROW: Mapping[Proposal.Kind, str] = MappingProxyType(
 
 
 def cleanly_rebased_words(proposal: Proposal, target: Target, applier: Applier) -> Values:
-    """Return the words of the proposal over the live text. Raises `Conflict` if a person has to choose."""
+    """Return the words of the proposal over the live text. Raises `Conflict` if no rebase is needed, or a person has to choose."""
+    if not needs_rebase(proposal, target, applier):
+        raise Conflict(_UP_TO_DATE)
     if reason := _WHOLE_ROW.get(Proposal.Kind(proposal.kind)):
         raise Conflict(reason)
     base, live = proposal.base_content, applier.live(target)

@@ -14,7 +14,7 @@ from typing import Any
 from apps.governance.actors import Actor
 from apps.governance.authorization import check_actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.errors import Conflict, IllegalTransition
+from apps.governance.errors import IllegalTransition
 from apps.governance.governed_write import lock_row, refuse_stale, write_reason
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.policy_table import Act
@@ -34,8 +34,8 @@ from apps.governance.proposals.approval_rules import (
 from apps.governance.refusal_log import RefusalSubject, recording_refusals
 from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of, lock_target
-from apps.review.approval_verdict import ApprovalRequest, approval_verdict, needs_rebase
-from apps.review.clean_rebase import UP_TO_DATE, cleanly_rebased_words
+from apps.review.approval_verdict import ApprovalRequest, approval_verdict
+from apps.review.clean_rebase import cleanly_rebased_words
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.review_settings import review_terms
 
@@ -148,8 +148,6 @@ def rebase_cleanly(proposal: Proposal, *, actor: Actor, read_at: int | None = No
     applier = applier_of(proposal)
     with deciding(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as decision:
         refuse_undecidable(proposal)
-        if not needs_rebase(proposal, decision.target, applier):
-            raise Conflict(UP_TO_DATE)
         words = cleanly_rebased_words(proposal, decision.target, applier)
         return rebase_proposal(proposal, actor=actor, base=applier.base(decision.target), words=words)
 

@@ -56,7 +56,7 @@ class ProposalSheet:
     @property
     def needs_edited_content(self) -> bool:
         """Whether the proposal is free text, which a reviewer must still put into the target's fields."""
-        return self.applier.free_text and not self.proposal.is_edited
+        return self.applier.awaits_words(self.proposal)
 
     @property
     def would(self) -> ProposedOutcome | None:
@@ -69,7 +69,7 @@ class ProposalSheet:
     @property
     def merged_words(self) -> Values | None:
         """The words merged with the live text; None if no rebase is needed, or if a person has to choose."""
-        if self.target is None or not self.needs_rebase:
+        if self.target is None:
             return None
         try:
             return cleanly_rebased_words(self.proposal, self.target, self.applier)
@@ -125,7 +125,7 @@ def _findings(
     proposal: Proposal, applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]
 ) -> tuple[str, ...]:
     beside: tuple[str, ...] = ()
-    if target is not None and not (applier.free_text and not proposal.is_edited):
+    if target is not None and not applier.awaits_words(proposal):
         live = applier.live(target)
         beside = applier.beside(target, live, applier.after(live, proposal.words))
     return (*rules_to_confirm(text for field in fields for text in _as_texts(field.after)), *beside)
@@ -134,7 +134,7 @@ def _findings(
 def _changes(
     proposal: Proposal, applier: Applier, target: Governed | None
 ) -> tuple[tuple[FieldChange, ...], frozenset[RiskFactor]]:
-    if target is None or (applier.free_text and not proposal.is_edited):
+    if target is None or applier.awaits_words(proposal):
         return (), frozenset()
     live = applier.live(target)
     after = applier.after(live, proposal.words)

@@ -56,7 +56,7 @@ def changed_passage(proposal: Proposal) -> ChangedPassage | None:
 
 def _texts_before_and_after(proposal: Proposal) -> tuple[Mapping[str, str], Mapping[str, str]]:
     applier, words = _APPLIER_BY_KIND[Proposal.Kind(proposal.kind)], proposal.words
-    if applier.retires or (applier.free_text and not proposal.is_edited):
+    if applier.retires or applier.awaits_words(proposal):
         return {}, {}
     if applier.appends:
         removed, added = words.get("removed_lines", []), words.get("lines", [])

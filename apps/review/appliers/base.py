@@ -81,6 +81,10 @@ class Applier:
     sql_sha256: Combinable | None = None
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
+    def awaits_words(self, proposal: Proposal) -> bool:
+        """Whether the proposal is free text, which a reviewer must still put into the target's fields."""
+        return self.free_text and not proposal.is_edited
+
     def base(self, target: Target) -> ProposalBase:
         """Return the target's current version, hash and texts, to which a proposal is bound."""
         return ProposalBase(target.version, self.sha256(target), self.live(target))

@@ -20,7 +20,7 @@ from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of
 from apps.review.approval_verdict import needs_rebase
-from apps.review.clean_rebase import UP_TO_DATE, cleanly_rebased_words
+from apps.review.clean_rebase import cleanly_rebased_words
 from apps.review.models import BulkDecision
 
 Verb = BulkDecision.Verb
@@ -79,7 +79,7 @@ def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
     applier = applier_of(proposal)
     if target is None:
         raise Conflict("Its target no longer exists. Reject it.")
-    if applier.free_text and not proposal.is_edited:
+    if applier.awaits_words(proposal):
         raise Conflict("It is free text. Write the new text of each field on its own page.")
     if needs_rebase(proposal, target, applier):
         raise Conflict("Its target has changed since it was proposed. Rebase it first.")
@@ -91,12 +91,9 @@ def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
 
 
 def _refuse_unclean_rebase(proposal: Proposal, target: Target | None) -> None:
-    applier = applier_of(proposal)
     if target is None:
         raise Conflict("Its target no longer exists. Reject it.")
-    if not needs_rebase(proposal, target, applier):
-        raise Conflict(UP_TO_DATE)
-    cleanly_rebased_words(proposal, target, applier)
+    cleanly_rebased_words(proposal, target, applier_of(proposal))
 
 
 def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Target]:
