@@ -2,11 +2,10 @@
 
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.learning.lessons.models import LessonCase
 
 
 class MaterialQuarantined(Exception):  # says what happened, as the other reasons of the pipelines do
@@ -20,8 +19,6 @@ def refuse_quarantined(conversation_ids: Collection[int], *, actor: Actor) -> No
         raise MaterialQuarantined
 
 
-def quarantined_lessons() -> QuerySet[LessonCase, int | None]:
-    """The ids of lessons whose words come from a quarantined conversation; `list_quarantined_lessons` says the same to SQL."""
-    earlier = LessonCase.objects.filter(lesson=OuterRef("lesson"), pk__lt=OuterRef("pk"))
-    of_quarantined = LessonCase.objects.filter(conversation__quarantined_at__isnull=False, lesson__isnull=False)
-    return of_quarantined.exclude(Exists(earlier)).values_list("lesson_id", flat=True)
+def quarantined_lessons() -> RawSQL:
+    """The ids of the lessons whose words come from a quarantined conversation, for a condition of a query."""
+    return RawSQL("SELECT list_quarantined_lessons()", ())

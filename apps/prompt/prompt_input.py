@@ -196,7 +196,7 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """What earlier conversations recorded about one customer, and the agent's notebook about the customer (R177)."""
+    """The profile of one customer, and the agent's notes about this customer (R177)."""
 
     preferences: Passage | None = None
     notes: Passage | None = None

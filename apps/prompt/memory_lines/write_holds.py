@@ -126,12 +126,12 @@ class UnsavedParts:
         if self.waiting:
             sentences.append(
                 f"{_count_waiting(self.waiting)} for a person to approve; until then nobody is told:"
-                f" {_quote_lines(self.waiting)}"
+                f" {quote_lines(self.waiting)}"
             )
         if self.refused:
-            sentences.append(f"A person turned this down before, so it is not saved: {_quote_lines(self.refused)}")
+            sentences.append(f"A person turned this down before, so it is not saved: {quote_lines(self.refused)}")
         if self.staying:
-            sentences.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(self.staying)}")
+            sentences.append(f"What you left out or reworded stays until a person agrees: {quote_lines(self.staying)}")
         return "\n".join(sentences)
 
 
@@ -158,5 +158,6 @@ def _count_waiting(lines: Sequence[str]) -> str:
     return "1 line waits" if len(lines) == 1 else f"{len(lines)} lines wait"
 
 
-def _quote_lines(lines: Iterable[str]) -> str:
+def quote_lines(lines: Iterable[str]) -> str:
+    """Return the lines in quotation marks, each cut to a length that a notice can carry."""
     return "; ".join(f"“{line[:_QUOTED_CHARACTERS]}”" for line in lines)

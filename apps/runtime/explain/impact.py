@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from django.conf import settings
 from django.db import connection
 from django.db.models import QuerySet, Sum
 
@@ -14,7 +13,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.sql_files import load_query
 from apps.governance.models import Governed
 from apps.governance.proposals.approval_rules import ProposedOutcome
-from apps.llm.prices import Price, price_of
+from apps.llm.prices import Price
 from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_in_bytes
 from apps.memory.models import CustomerProfile
 from apps.prompt.prompt_diff import PromptSizeDiff, diff_prompt_sizes
@@ -24,7 +23,7 @@ from apps.runtime.prompt_snapshot.prompt_input_builder import build_prompt_input
 from apps.runtime.prompt_snapshot.proposed_rows import with_change
 from apps.runtime.prompt_snapshot.source_rows import read_current_rows
 from apps.skills.models import Skill
-from apps.tenants.endpoints.price_overrides import tenant_rates
+from apps.tenants.endpoints.price_overrides import price_of_agent, tenant_rates
 from apps.tenants.models import Agent, TenantSettings
 
 WINDOW_DAYS: Final = 30
@@ -85,7 +84,7 @@ def impact_of(would: ProposedOutcome, *, actor: Actor, now: datetime) -> Impact:
         counted, calls = _count_reach(would.row, ids, now), _calls_by_agent(actor, ids, now)
     agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
     prompt = _diff_prompt(agent, customer, would, actor, now) if agent else None
-    price = _price(agent, actor, now) if agent else None
+    price = price_of_agent(agent, tenant_rates(actor, now)) if agent else None
     short = max(price.minimum_prefix_tokens - tokens_in_bytes(prompt.shared), 0) if price and prompt else 0
     cost = (
         _cost(price, prompt, sum(calls.values()), counted.sessions, is_cached=not short) if price and prompt else None
@@ -142,11 +141,6 @@ def _diff_prompt(
         render_snapshot(build_prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would))
     )
     return diff_prompt_sizes(before, after)
-
-
-def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:
-    """The price of the agent's model: the tenant's own price if there is one."""
-    return price_of(agent.model or settings.DEFAULT_MODEL, tenant_rates(actor, now))
 
 
 def _cost(price: Price, prompt: PromptSizeDiff, calls: int, sessions: int, *, is_cached: bool) -> ImpactCost:

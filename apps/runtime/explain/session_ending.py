@@ -11,9 +11,8 @@ from django.db import connection
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.sql_files import load_query
-from apps.llm.prices import price_of
 from apps.llm.token_estimate import tokens_in_bytes
-from apps.tenants.endpoints.price_overrides import tenant_rates
+from apps.tenants.endpoints.price_overrides import price_of_agent, tenant_rates
 from apps.tenants.models import Agent
 
 # The most sessions that are counted, the latest first.
@@ -42,12 +41,10 @@ def cost_of_ending(agents: Sequence[Agent], *, actor: Actor, now: datetime) -> S
         cursor.execute(_MEASURE_OPEN_SESSIONS, {"agents": sorted(by_id), "idle_seconds": idle, "most": MAX_SESSIONS})
         measured = cursor.fetchall()
         rates = tenant_rates(actor, now)
-    sessions, tokens, dollars = 0, 0, 0
-    is_priced = True
-    for agent_id, count, size in measured:
-        price = price_of(by_id[agent_id].model or settings.DEFAULT_MODEL, rates)
-        sessions, tokens = sessions + count, tokens + tokens_in_bytes(size)
-        is_priced = is_priced and price is not None
-        # A rate in dollars per million tokens equals micro-dollars per token.
-        dollars += round(tokens_in_bytes(size) * price.rates.cache_write_5m) if price else 0
-    return SessionEndingCost(sessions, tokens, dollars if is_priced else None)
+    tokens = [tokens_in_bytes(size) for _, _, size in measured]
+    prices = [price_of_agent(by_id[agent_id], rates) for agent_id, _, _ in measured]
+    # A rate in dollars per million tokens equals micro-dollars per token.
+    costs = [round(count * price.rates.cache_write_5m) for count, price in zip(tokens, prices, strict=True) if price]
+    return SessionEndingCost(
+        sum(count for _, count, _ in measured), sum(tokens), sum(costs) if len(costs) == len(prices) else None
+    )

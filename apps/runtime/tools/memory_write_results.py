@@ -16,7 +16,7 @@ from apps.memory.models import CustomerProfile
 from apps.memory.write_holds import memory_review_of, unsaved_parts
 from apps.prompt.memory_lines.line_diff import distinct_lines, strip_line
 from apps.prompt.memory_lines.line_expiry import LineDates, find_line_dates
-from apps.prompt.memory_lines.write_holds import MemoryReview
+from apps.prompt.memory_lines.write_holds import MemoryReview, quote_lines
 
 SAVED: Final = "Saved. It is read from the next session on."
 SAVED_IN_PART: Final = "Saved in part; the rest is named below. The saved part is read from the next session on."
@@ -24,7 +24,6 @@ NOT_SAVED: Final = "Not saved; the text is as it was."
 UNCHANGED: Final = "Nothing changed; the text reads so already."
 WAITS_FOR_APPROVAL: Final = "Not saved yet. It waits for a person to approve; until then no prompt contains it."
 
-QUOTED_CHARACTERS: Final = 160
 NO_DATES: Final[Mapping[str, LineDates]] = MappingProxyType({})
 
 
@@ -66,10 +65,9 @@ def _undated_notice(row: RememberedText | CustomerProfile, text: str, dates: Map
     """Return a notice on lines whose dates were not set, since an agent dates only lines that are new."""
     lines = [line for line in map(strip_line, dates) if line in distinct_lines(text)]
     stored, wanted = find_line_dates(lines, row.line_dates), {strip_line(line): each for line, each in dates.items()}
-    undated = [f"“{line[:QUOTED_CHARACTERS]}”" for line in lines if stored.get(line) != wanted[line]]
-    return (
-        f"These lines were there before, and only a person changes their dates: {'; '.join(undated)}" if undated else ""
-    )
+    undated = [line for line in lines if stored.get(line) != wanted[line]]
+    said = "These lines were there before, and only a person changes their dates"
+    return f"{said}: {quote_lines(undated)}" if undated else ""
 
 
 def describe_writes(writes: Iterable[TextWrite]) -> str:

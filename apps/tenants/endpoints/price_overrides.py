@@ -1,11 +1,19 @@
 """A tenant's own model prices."""
 
+from collections.abc import Mapping
 from datetime import datetime
+
+from django.conf import settings
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.llm.prices import TokenRates
-from apps.tenants.models import ModelPrice
+from apps.llm.prices import Price, TokenRates, price_of
+from apps.tenants.models import Agent, ModelPrice
+
+
+def price_of_agent(agent: Agent, rates: Mapping[str, TokenRates]) -> Price | None:
+    """Return the price of the agent's model: the tenant's own if `rates` has one; None if it has no price."""
+    return price_of(agent.model or settings.DEFAULT_MODEL, rates)
 
 
 def tenant_rates(actor: Actor, now: datetime) -> dict[str, TokenRates]:

@@ -16,6 +16,7 @@ from apps.api.framework.row_actions import decision_action
 from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, SearchFilter
 from apps.api.protocol.request_bodies import (
+    ParsedBody,
     RequestBody,
     RequiredVersionBody,
     StrictBooleanField,
@@ -139,11 +140,7 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
             return self.answer(block.pk, sent.ignored, notice=add_memory_warnings("", block, before, self.actor))
         body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        unsaved = unsaved_parts(block, body, self.actor)
-        waits = self.waiting_about(block) if unsaved.is_pending else None
-        return self.answer(
-            block.pk, sent.ignored, notice=add_memory_warnings(unsaved.notice, block, before, self.actor), waits=waits
-        )
+        return answer_write(self, block, sent, before)
 
     date_line = line_dates_action(set_block_line_dates, MemoryBlockSerializer)
     approve = decision_action(
@@ -222,11 +219,7 @@ class MemoryView(VersionedViewSet[AgentMemory]):
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
         body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
-        unsaved = unsaved_parts(memory, body, self.actor)
-        waits = self.waiting_about(memory) if unsaved.is_pending else None
-        return self.answer(
-            memory.pk, sent.ignored, 201, add_memory_warnings(unsaved.notice, memory, "", self.actor), waits
-        )
+        return answer_write(self, memory, sent, "", 201)
 
     @extend_schema(
         request=UpdateMemoryBody,
@@ -238,11 +231,7 @@ class MemoryView(VersionedViewSet[AgentMemory]):
         sent = UpdateMemoryBody.read(request, self.actor, memory)
         before, body, heard = memory.body, sent.values["body"], heard_texts_of_agent(self.actor)
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        unsaved = unsaved_parts(memory, body, self.actor)
-        waits = self.waiting_about(memory) if unsaved.is_pending else None
-        return self.answer(
-            memory.pk, sent.ignored, notice=add_memory_warnings(unsaved.notice, memory, before, self.actor), waits=waits
-        )
+        return answer_write(self, memory, sent, before)
 
     date_line = line_dates_action(set_memory_line_dates, AgentMemorySerializer)
     approve = decision_action(
@@ -253,3 +242,16 @@ class MemoryView(VersionedViewSet[AgentMemory]):
     def update(self, request: Request, pk: str) -> Response:
         """Same as PATCH: a memory has no other field than its body."""
         return self.partial_update(request, pk)
+
+
+def answer_write(
+    view: MemoryView | MemoryBlockView,
+    row: AgentMemory | MemoryBlock,
+    sent: ParsedBody,
+    before: str,
+    status: int = 200,
+) -> Response:
+    """Answer a write of a body with the row, and with notices on the parts that were not saved."""
+    unsaved = unsaved_parts(row, sent.values["body"], view.actor)
+    notice = add_memory_warnings(unsaved.notice, row, before, view.actor)
+    return view.answer(row.pk, sent.ignored, status, notice, view.waiting_about(row) if unsaved.is_pending else None)

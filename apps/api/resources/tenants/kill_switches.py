@@ -83,10 +83,7 @@ class KillSwitchFilters(AgentFilters):
 class KillSwitchView(RowViewSet[KillSwitch]):
     """Kill switches of the tenant. People only."""
 
-    acts: ClassVar = {
-        "create": (Act.KILL_SWITCH_ACTIVATE,),
-        "deactivate": (Act.KILL_SWITCH_DEACTIVATE,),
-    }
+    acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
     queryset = KillSwitch.objects.none()
     serializer_class = KillSwitchSerializer
     filterset_class = KillSwitchFilters

@@ -1,4 +1,5 @@
--- Reads the facts of an agent's latest conversations that ended on the record and out of quarantine: states, counts and names, none of the words.
+-- Reads the facts of an agent's latest conversations that ended on the record and are not in quarantine: states, counts and names,
+-- none of the words.
 --
 -- Called by: read_session_log (apps/learning/distillation/session_log.py)
 -- Runs as: worker
